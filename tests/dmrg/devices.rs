@@ -213,7 +213,7 @@ fn several_states_of_longer_chains_as_on_the_cpu() {
 
 #[test]
 fn more_states_than_a_basis_on_the_device_holds_are_refused() {
-    let Some(device) = simulated(Schedule::Forward, Checks::First) else { return };
+    let Some(device) = simulated(Schedule::Forward, Checks::Watched) else { return };
     let chain = Chain::new(&disordered(8), Sector::Spins { two_sz: 0 }, None).unwrap();
     let options = Options { states: vec![4], targets: 18, ..Options::default() };
     let said = run_on(DeviceBackend::new(&device).unwrap(), &chain, &options, None, |_| {}).map(|_| ()).unwrap_err();
@@ -286,7 +286,7 @@ fn every_strategy_gives_the_same_energy() {
 #[test]
 fn strategies_of_a_card_and_impossible_shares_are_refused_elsewhere() {
     assert!(DeviceBackend::new(&Device::cpu()).is_err());
-    let Some(simulated) = simulated(Schedule::Forward, Checks::First) else { return };
+    let Some(simulated) = simulated(Schedule::Forward, Checks::Watched) else { return };
     let mut engine = DeviceBackend::new(&simulated).unwrap();
     for strategy in &Strategy::ALL[1..] {
         let said = engine.set_paper_product(*strategy, CpuShare::default()).unwrap_err().to_string();

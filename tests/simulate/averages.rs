@@ -77,7 +77,7 @@ fn announced_observables_have_the_averages_of_others() {
     let open: Operator = (0..5).map(turned).map(|bond| bond.clone() + bond.adjoint()).sum();
     for model in [hubbard(4, true, 2, 1, |_| 1.0), open.on_sites(6).two_sz(0).unwrap()] {
         // Solves launch the same kernels again and again.
-        let Some(device) = simulated(Schedule::Forward, Checks::First) else { return };
+        let Some(device) = simulated(Schedule::Forward, Checks::Watched) else { return };
         let list = model.standard_observables();
         let solve = || Lobpcg::new(&model).tolerance(1e-8);
         let announced = solve().observables(list.clone()).run(&device).unwrap();

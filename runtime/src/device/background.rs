@@ -115,7 +115,7 @@ mod tests {
     /// What is asked for is loaded already and listed then; what is not is in no list; what fails says so to who asks.
     #[test]
     fn texts_that_are_compiled_ahead_are_listed_when_the_run_asks() {
-        let Some(device) = testing::simulated(Schedule::Forward, crate::device::Checks::First) else { return };
+        let Some(device) = testing::simulated(Schedule::Forward, crate::device::Checks::Watched) else { return };
         let texts = [text("one", "y[0] = 1.0;"), text("never", "y[0] = 2.0;"), text("wrong", "y[0] = there_is_none;")];
         let compiled_ahead = texts.clone();
         let ahead = CompilationAhead::begin(&device, move || compiled_ahead.to_vec()).unwrap();

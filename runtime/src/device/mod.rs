@@ -297,7 +297,7 @@ impl Device {
     /// A simulated device, with this machine's C++ compiler; threads take turns in the order of `schedule`. It starts
     /// with the edited texts of `EIGENFORGE_OVERRIDE`.
     pub fn simulated(schedule: Schedule) -> Result<Device> {
-        let device = Device::simulated_by(Simulator::find()?, schedule, Checks::First);
+        let device = Device::simulated_by(Simulator::find()?, schedule, Checks::Watched);
         device.set_overrides(Overrides::from_env().map_err(JitError::from)?)?;
         Ok(device)
     }
@@ -309,7 +309,7 @@ impl Device {
 
     /// [`Device::simulated`] for `cards` cards that work as one device: each text is run as each card runs it.
     pub fn simulated_team(cards: u32, schedule: Schedule) -> Result<Device> {
-        let device = Device::Sim(Arc::new(Sim::new(Simulator::find()?, schedule, Checks::First, cards.max(1))));
+        let device = Device::Sim(Arc::new(Sim::new(Simulator::find()?, schedule, Checks::Watched, cards.max(1))));
         device.set_overrides(Overrides::from_env().map_err(JitError::from)?)?;
         Ok(device)
     }

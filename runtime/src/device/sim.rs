@@ -1,8 +1,7 @@
 //! A simulated device: host memory, and the generated text compiled by the C++ compiler ([`crate::simulate`]).
 //!
 //! Everything above a [`super::Kernel`] is the same as on CUDA: the same text, the same launches, the same checks before
-//! each. A kernel's first launch of each shape runs under both checks, which must leave the same bytes; the others run
-//! with watched accesses, unless [`Checks::Every`] requests both.
+//! each. Launches run with watched accesses; under [`Checks::Every`] each runs under both checks, which must leave the same bytes.
 
 use super::arguments::{Arguments, Value};
 use super::kernel::{Engine, Kernel, Limits, LoadedKernel};
@@ -15,7 +14,7 @@ use crate::simulate::{Argument, Check, MOST_SHARED_BYTES, Schedule, SimulateErro
 use crate::trace;
 use eigenforge_templates::launch::{Access, MOST_THREADS, Number, ParameterKind};
 use eigenforge_templates::{KernelText, Launch, Warp};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Limit on the predicted seconds of one multiply; the vector updates of an iteration take about as long again.
@@ -25,12 +24,12 @@ const PATIENCE: f64 = 2.0;
 /// 20.
 const SECONDS_A_FLOP: f64 = 1e-7;
 
-/// Which launches run under both checks.
+/// What launches run under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checks {
-    /// The first of each kernel and shape.
-    First,
-    /// Every one.
+    /// [`Check::Accesses`].
+    Watched,
+    /// Both checks.
     Every,
 }
 
@@ -56,8 +55,6 @@ pub(super) struct SimKernel {
     /// The text of each card, where several work as one device.
     each: Vec<Simulated>,
     setup: Arc<Setup>,
-    /// Launches that ran under both checks, with the card.
-    checked: Mutex<Vec<(Option<usize>, Launch)>>,
 }
 
 impl Sim {
@@ -121,8 +118,12 @@ impl Sim {
         let text = &*chosen.text;
         let mut compiling = trace::span("compile", &text.name);
         let start = Instant::now();
-        let simulated = self.setup.simulator.build(text)?;
         let cards = if self.setup.cards == 1 { 0 } else { self.setup.cards };
+        // Of several cards each has a text of its own, and most never launch the one that they are made of.
+        let simulated = self.setup.simulator.uncompiled(text);
+        if cards == 0 {
+            simulated.compile()?;
+        }
         let each = (0..cards).map(|card| self.setup.simulator.build(&text.for_card(card, cards)));
         let each = each.collect::<Result<Vec<_>, _>>()?;
         compiling.note("cached", simulated.was_kept());
@@ -137,7 +138,7 @@ impl Sim {
             note: None,
             seconds: start.elapsed().as_secs_f64(),
         };
-        let engine = Engine::Sim(SimKernel { simulated, each, setup: self.setup.clone(), checked: Mutex::default() });
+        let engine = Engine::Sim(SimKernel { simulated, each, setup: self.setup.clone() });
         // The linker places static shared memory apart from the dynamic part, so it does not count here.
         let limits = Limits { threads: MOST_THREADS, fixed_shared: 0, shared: u64::from(MOST_SHARED_BYTES) };
         Ok((Kernel::new(text, engine, |_, _| Ok(limits))?, record))
@@ -214,17 +215,12 @@ impl SimKernel {
         let Launch { entry, grid, block, shared_bytes, .. } = launch;
         let (block, schedule) = ([*block, 1, 1], self.setup.schedule);
         let simulated = card.map_or(&self.simulated, |card| &self.each[card]);
-        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.setup.checks == Checks::First && checked.iter().any(|(on, of)| *on == card && of == launch) {
-            drop(checked);
-            let check = Check::Accesses;
-            return simulated.launch_under(check, entry, *grid, block, *shared_bytes, passed, schedule);
+        match self.setup.checks {
+            Checks::Watched => {
+                simulated.launch_under(Check::Accesses, entry, *grid, block, *shared_bytes, passed, schedule)
+            }
+            Checks::Every => simulated.launch(entry, *grid, block, *shared_bytes, passed, schedule),
         }
-        simulated.launch(entry, *grid, block, *shared_bytes, passed, schedule)?;
-        if self.setup.checks == Checks::First {
-            checked.push((card, launch.clone()));
-        }
-        Ok(())
     }
 }
 

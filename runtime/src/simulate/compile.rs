@@ -1,4 +1,4 @@
-//! Compiles a text into two programs that run it, cached by the hash of text, engine and compiler.
+//! Compiles a text into the program of a check that runs it, cached by the hash of text, engine, check and compiler.
 //!
 //! Cached programs are executed, so they are in a private folder of this user ([`crate::private`]), with a sealed record
 //! of their hashes. Programs without a matching record are compiled again.
@@ -26,12 +26,15 @@ const PARTS: [(&str, &str); 3] =
 /// confuses the files of version 5.
 const COMMON: &[&str] =
     &["-std=c++17", "-g1", "-gdwarf-4", "-w", "-fno-pie", "-ffp-contract=off", "-fno-strict-aliasing"];
-const WATCHED: &[&str] = &["-fsanitize=thread"];
-const SANITIZED: &[&str] = &[
-    "-fsanitize=address,alignment,bounds,shift,integer-divide-by-zero,signed-integer-overflow",
-    "-fno-sanitize-recover=all",
-    "-fno-omit-frame-pointer",
+const UNDEFINED: &[&str] = &[
+    "-fsanitize=alignment,bounds,shift,integer-divide-by-zero,signed-integer-overflow",
+    "-fno-sanitize-recover=alignment,bounds,shift,integer-divide-by-zero,signed-integer-overflow",
 ];
+/// The engine stands in for the libraries of both sanitizers.
+const WATCHED: &[&str] = &["-fsanitize=thread", "-fstack-protector-all"];
+/// Gives variables that are never set a pattern, so that results show them; compilers of before 2022 can't.
+const SET: &str = "-ftrivial-auto-var-init=pattern";
+const SANITIZED: &[&str] = &["-fsanitize=address", "-fno-omit-frame-pointer"];
 /// Most texts run for less time than they take to compile: without optimisation the tests take a third less time than with -O1.
 const QUICK_TO_COMPILE: &str = "-O0";
 /// The watched programs of texts that run for minutes and take seconds to compile.
@@ -62,6 +65,7 @@ struct Compiler {
     path: PathBuf,
     version: String,
     has_gold: Arc<OnceLock<bool>>,
+    sets_variables: Arc<OnceLock<bool>>,
 }
 
 impl Compiler {
@@ -73,7 +77,8 @@ impl Compiler {
             return Some(known.clone());
         }
         let version = answer(path, &["--version"])?;
-        let compiler = Compiler { path: path.to_path_buf(), version, has_gold: Arc::default() };
+        let compiler =
+            Compiler { path: path.to_path_buf(), version, has_gold: Arc::default(), sets_variables: Arc::default() };
         asked.insert(path.to_path_buf(), compiler.clone());
         Some(compiler)
     }
@@ -81,6 +86,14 @@ impl Compiler {
     /// Whether it can link with gold, which takes a third of the time of the usual linker: the C++ library has thousands of names.
     fn has_gold(&self) -> bool {
         *self.has_gold.get_or_init(|| answer(&self.path, &["-fuse-ld=gold", "-Wl,--version"]).is_some())
+    }
+}
+
+impl Compiler {
+    /// Whether it can give variables that are never set a pattern.
+    fn sets_variables(&self) -> bool {
+        let asks = || answer(&self.path, &[SET, "-fsyntax-only", "-x", "c++", "/dev/null"]).is_some();
+        *self.sets_variables.get_or_init(asks)
     }
 }
 
@@ -163,31 +176,58 @@ impl Simulator {
         self.compiler.version.lines().next().unwrap_or("")
     }
 
-    /// Compiles the unmodified text for both checks, or finds the programs in the folder.
+    /// Compiles the unmodified text with its accesses watched, or finds the program in the folder.
     pub fn build(&self, text: &KernelText) -> Result<Simulated, SimulateError> {
-        let driver = driver(text);
-        let mut hash = self.engine_hash();
-        let level = optimisation(&text.name, Check::Accesses);
-        [text.text.as_str(), driver.as_str(), level].iter().for_each(|part| field(&mut hash, part));
-        let name = format!("{}-{}", file_name(&text.name), &hash.finalize().to_hex()[..24]);
-        let folder = self.folder.join(name);
-        let kept = is_compiled(&folder, &[Check::Accesses.file(), Check::Addresses.file()]);
-        let simulated = Simulated::new(text.clone(), folder, kept, self.seconds, self._temporary.clone());
-        if kept {
-            return Ok(simulated);
-        }
-        let engine = self.engine()?;
-        self.publish(simulated.folder(), |folder| {
-            let files = [("kernel.cu", text.text.as_str()), ("driver.cpp", driver.as_str()), ("host.hpp", HOST)];
-            write_all(folder, &files)?;
-            std::thread::scope(|scope| {
-                let watched = scope.spawn(|| self.program(folder, &engine, Check::Accesses, WATCHED, &text.name));
-                self.program(folder, &engine, Check::Addresses, SANITIZED, &text.name)?;
-                watched.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })?;
-            record(folder, &[Check::Accesses.file(), Check::Addresses.file()])
-        })?;
+        let simulated = self.uncompiled(text);
+        simulated.compile()?;
         Ok(simulated)
+    }
+
+    /// The text, compiled when it is first launched.
+    pub fn uncompiled(&self, text: &KernelText) -> Simulated {
+        let folder = self.folder_of(text, Check::Accesses);
+        let kept = is_compiled(&folder, &[Check::Accesses.file()]);
+        Simulated::new(text.clone(), folder, kept, self.clone())
+    }
+
+    /// Where the program of a check is, or will be.
+    fn folder_of(&self, text: &KernelText, check: Check) -> PathBuf {
+        let (driver, words) = (driver(text), self.words(&text.name, check));
+        let mut hash = self.engine_hash();
+        [&[text.text.as_str(), driver.as_str()], &words[..]].concat().iter().for_each(|part| field(&mut hash, part));
+        self.folder.join(format!("{}-{}", file_name(&text.name), &hash.finalize().to_hex()[..24]))
+    }
+
+    /// The program of a check, compiled unless it is there.
+    pub(super) fn compiled(&self, text: &KernelText, check: Check) -> Result<PathBuf, SimulateError> {
+        let folder = self.folder_of(text, check);
+        if !is_compiled(&folder, &[check.file()]) {
+            let (driver, engine) = (driver(text), self.engine()?);
+            self.publish(&folder, |folder| {
+                let files = [("kernel.cu", text.text.as_str()), ("driver.cpp", driver.as_str()), ("host.hpp", HOST)];
+                write_all(folder, &files)?;
+                self.program(folder, &engine, check, &text.name)?;
+                record(folder, &[check.file()])
+            })?;
+        }
+        Ok(folder.join(check.file()))
+    }
+
+    /// The compiler's options for a text of this name.
+    fn words(&self, name: &str, check: Check) -> Vec<&'static str> {
+        let (level, own) = match check {
+            Check::Accesses => {
+                (if name.starts_with(LAUNCHED_OFTEN) { QUICK_TO_RUN } else { QUICK_TO_COMPILE }, WATCHED)
+            }
+            Check::Addresses => (QUICK_TO_COMPILE, SANITIZED),
+        };
+        let set: &[&str] = if self.compiler.sets_variables() { &[SET] } else { &[] };
+        let set = if check == Check::Accesses { set } else { &[] };
+        [COMMON, own, set, UNDEFINED, &[level]].concat()
+    }
+
+    pub(super) fn seconds(&self) -> u32 {
+        self.seconds
     }
 
     fn engine_hash(&self) -> blake3::Hasher {
@@ -195,7 +235,6 @@ impl Simulator {
         field(&mut hash, &self.compiler.path.to_string_lossy());
         [self.compiler.version.as_str(), HOST, ENGINE].iter().for_each(|part| field(&mut hash, part));
         PARTS.iter().for_each(|(_, part)| field(&mut hash, part));
-        [COMMON, WATCHED, SANITIZED].concat().iter().for_each(|option| field(&mut hash, option));
         hash
     }
 
@@ -220,17 +259,9 @@ impl Simulator {
         Ok(folder)
     }
 
-    fn program(
-        &self,
-        folder: &Path,
-        engine: &Path,
-        check: Check,
-        sanitizers: &[&str],
-        name: &str,
-    ) -> Result<(), SimulateError> {
+    fn program(&self, folder: &Path, engine: &Path, check: Check, name: &str) -> Result<(), SimulateError> {
         let object = format!("{}.o", check.file());
-        let level = optimisation(name, check);
-        let compile = [COMMON, sanitizers, &[level, "-c", "driver.cpp", "-o", &object]].concat();
+        let compile = [&self.words(name, check)[..], &["-c", "driver.cpp", "-o", &object]].concat();
         self.compile(folder, &compile, name)?;
         let parts: Vec<String> =
             PARTS.iter().map(|(name, _)| engine.join(format!("{name}.o")).display().to_string()).collect();
@@ -238,7 +269,7 @@ impl Simulator {
         let mut link = vec!["-no-pie", "-o", check.file()];
         link.extend([parts[0].as_str(), object.as_str(), parts[1].as_str(), parts[2].as_str()]);
         if check == Check::Addresses {
-            link.extend(sanitizers);
+            link.extend([SANITIZED, UNDEFINED].concat());
         }
         if self.compiler.has_gold() {
             link.push("-fuse-ld=gold");
@@ -334,12 +365,6 @@ fn recorded(folder: &Path) -> Option<Vec<String>> {
 /// Whether these files are present and unchanged.
 fn is_compiled(folder: &Path, files: &[&str]) -> bool {
     recorded(folder).is_some_and(|recorded| recorded == files)
-}
-
-/// How much a text of this name is optimised for a check. Most launches have their accesses watched, so the other program stays as it is.
-fn optimisation(name: &str, check: Check) -> &'static str {
-    let often = check == Check::Accesses && name.starts_with(LAUNCHED_OFTEN);
-    if often { QUICK_TO_RUN } else { QUICK_TO_COMPILE }
 }
 
 fn field(hash: &mut blake3::Hasher, part: &str) {

@@ -5,11 +5,12 @@
 //! A warp has as many lanes as the text's prelude says ([`Warp`](eigenforge_templates::Warp)).
 //!
 //! The threads of a block are fibers that take turns at barriers and warp operations, in the order of a [`Schedule`].
-//! Shared memory and outputs start as NaN. A launch runs twice ([`Check`]): once with all accesses to arguments and
-//! shared memory watched (bounds, races, reads of memory never written), once under AddressSanitizer and the sanitizer
-//! of undefined behaviour; both must leave the same bytes. Nothing is contracted (`-ffp-contract=off`).
+//! Shared memory and outputs start as NaN. There are two checks ([`Check`]): all accesses to arguments and shared memory
+//! watched (bounds, races, reads of memory never written), and AddressSanitizer; under both, arithmetic and indices that
+//! C++ does not define are faults. A launch under both must leave the same bytes. Nothing is contracted
+//! (`-ffp-contract=off`).
 //!
-//! A compiled file is two programs, one per check, which stay running and fork for each launch: every launch starts with
+//! A compiled file is a program per check, which stays running and forks for each launch: every launch starts with
 //! freshly loaded memory, and a fault ends only that launch.
 //!
 //! [`Device::simulated`](crate::Device::simulated) makes such a device, for solvers and for `--device sim`.
@@ -71,9 +72,10 @@ impl std::fmt::Display for Schedule {
 /// What is checked while a kernel runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
-    /// Every access to arguments and shared memory: bounds, alignment, races, reads of memory never written.
+    /// Every access to arguments and shared memory: bounds, alignment, races, reads of memory never written; indices of
+    /// arrays, writes past local arrays, undefined integer arithmetic.
     Accesses,
-    /// AddressSanitizer (local arrays and tables as well) and undefined integer arithmetic.
+    /// AddressSanitizer, which watches reads of local arrays by pointers as well; indices and arithmetic.
     Addresses,
 }
 

@@ -1,6 +1,6 @@
 //! A kernel file compiled for the CPU, and its launches under one check or both.
 
-use super::compile::system;
+use super::compile::{Simulator, system};
 use super::report::{self, Lines};
 use super::request::{Launch, result_bytes, written};
 use super::server::{Answer, Server};
@@ -8,34 +8,32 @@ use super::{Argument, Check, Schedule, SimulateError};
 use eigenforge_templates::KernelText;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use tempfile::TempDir;
 
-/// A kernel file, compiled for the CPU. Its two programs start at the first launch and end with the last clone.
+/// A kernel file for the CPU. Its programs are compiled where they are not, and start, at the first launch under their check; they end
+/// with the last clone.
 #[derive(Clone, Debug)]
 pub struct Simulated {
     text: KernelText,
     folder: PathBuf,
     kept: bool,
-    seconds: u32,
-    /// One per check, in the order of [`Check`].
-    servers: Arc<[Mutex<Option<Server>>; 2]>,
-    _temporary: Option<Arc<TempDir>>,
+    simulator: Simulator,
+    /// One per check, in the order of [`Check`], with its program.
+    servers: Arc<[Mutex<Option<(Server, PathBuf)>>; 2]>,
 }
 
 impl Simulated {
-    pub(super) fn new(
-        text: KernelText,
-        folder: PathBuf,
-        kept: bool,
-        seconds: u32,
-        _temporary: Option<Arc<TempDir>>,
-    ) -> Simulated {
-        Simulated { text, folder, kept, seconds, servers: Arc::default(), _temporary }
+    pub(super) fn new(text: KernelText, folder: PathBuf, kept: bool, simulator: Simulator) -> Simulated {
+        Simulated { text, folder, kept, simulator, servers: Arc::default() }
     }
 
-    /// The folder with the text and the two programs.
+    /// The folder of the text and the program that has its accesses watched.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Compiles the program that has its accesses watched, unless it is there.
+    pub fn compile(&self) -> Result<(), SimulateError> {
+        self.simulator.compiled(&self.text, Check::Accesses).map(drop)
     }
 
     /// Hash of text, engine, compiler and options, hexadecimal: the end of the folder's name.
@@ -44,7 +42,7 @@ impl Simulated {
         name.rsplit('-').next().unwrap_or_default()
     }
 
-    /// Whether the programs came from the cache.
+    /// Whether that program was there before.
     pub fn was_kept(&self) -> bool {
         self.kept
     }
@@ -90,17 +88,20 @@ impl Simulated {
     /// The bytes of the written arguments, one after the other.
     fn run(&self, check: Check, launch: &Launch<'_>, arguments: &[Argument<'_>]) -> Result<Vec<u8>, SimulateError> {
         launch.check()?;
-        let program = self.folder.join(check.file());
         let mut server = self.servers[check as usize].lock().unwrap_or_else(PoisonError::into_inner);
-        let failed = || system(format!("running {}", program.display()));
-        let running = match server.as_mut() {
+        let failed = |program: &Path| system(format!("running {}", program.display()));
+        let (running, program) = match server.as_mut() {
             Some(running) => running,
-            None => server.insert(Server::start(&program, self.seconds).map_err(failed())?),
+            None => {
+                let program = self.simulator.compiled(&self.text, check)?;
+                let started = Server::start(&program, self.simulator.seconds()).map_err(failed(&program))?;
+                server.insert((started, program))
+            }
         };
         match running.launch(&launch.request(arguments), result_bytes(arguments)) {
             Ok(Answer::Done(result)) => Ok(result),
             Ok(Answer::Failed { status, report, output }) => {
-                let lines = Lines { program: &program, text: &self.text.text };
+                let lines = Lines { program, text: &self.text.text };
                 let crashed = || SimulateError::Crashed {
                     entry: launch.entry.into(),
                     status: status.to_string(),
@@ -110,9 +111,10 @@ impl Simulated {
                 Err(SimulateError::Fault(Box::new(fault)))
             }
             Err(gone) => {
+                let gone = failed(program)(gone);
                 // The next launch starts another one.
                 *server = None;
-                Err(failed()(gone))
+                Err(gone)
             }
         }
     }

@@ -1,7 +1,9 @@
 // Memory under watch. The compiler calls `__tsan_…` before every access of the kernel text (-fsanitize=thread, without
 // its library: the functions here stand in). Each byte of arguments and shared memory remembers who wrote and read it,
 // so an access out of bounds, a read of memory never written, a misaligned access, a write to a `const` argument and
-// two accesses without a barrier between them are reported at once, with the lines of both.
+// two accesses without a barrier between them are reported at once, with the lines of both. It also calls `__ubsan_…`
+// where an operation is not defined (-fsanitize=bounds,shift,…), and `__stack_chk_fail` where a local array was written
+// past its end (-fstack-protector-all).
 //
 // Order between two threads: a __syncthreads between them, or (within a warp) a __syncwarp that both took part in, by
 // vector clocks. A shuffle orders no memory. Blocks of one launch are never ordered. Of many readers of a byte the last
@@ -379,7 +381,57 @@ void engine::lanes_synchronised(unsigned first, unsigned mask)
     }
 }
 
+// What the compiler says of an operation that is not defined, as the sanitizer's library reads it.
+struct Place { const char* file; uint32_t line, column; };
+struct Type { uint16_t kind, about; char name[1]; };
+struct OfIndex { Place place; const Type *array, *index; };
+struct OfOperation { Place place; const Type* type; };
+struct OfAccess { Place place; const Type* type; unsigned char log_alignment, kind; };
+
+[[noreturn]] void undefined(const char* kind, const Place& place, const std::string& message)
+{
+    fault(kind, message, current, {Site{0, (int)place.line, place.file}});
+}
+// A number of at most 64 bits; wider ones are passed by address.
+std::string number(const Type& type, uintptr_t value)
+{
+    const unsigned bits = 1u << (type.about >> 1);
+    if (type.kind != 0 || bits > 64) return "a number";
+    if (!(type.about & 1)) return text("%zu", (size_t)value);
+    return text("%td", (ptrdiff_t)((intptr_t)(value << (64 - bits)) >> (64 - bits)));
+}
+[[noreturn]] void overflow(const OfOperation& of)
+{
+    undefined("undefined arithmetic", of.place, text("the result is no number of the type %s", of.type->name));
+}
+
 extern "C" {
+void __ubsan_handle_out_of_bounds_abort(OfIndex* of, uintptr_t index)
+{
+    undefined("index out of bounds", of->place, text("index %s out of bounds for type %s", number(*of->index, index).c_str(), of->array->name));
+}
+void __ubsan_handle_shift_out_of_bounds_abort(OfIndex* of, uintptr_t, uintptr_t by)
+{
+    undefined("undefined arithmetic", of->place, text("a shift by %s bits", number(*of->index, by).c_str()));
+}
+void __ubsan_handle_divrem_overflow_abort(OfOperation* of, uintptr_t, uintptr_t by)
+{
+    if (of->type->kind == 0 && number(*of->type, by) != "0") overflow(*of);
+    undefined("division by zero", of->place, "division by zero");
+}
+void __ubsan_handle_add_overflow_abort(OfOperation* of, uintptr_t, uintptr_t) { overflow(*of); }
+void __ubsan_handle_sub_overflow_abort(OfOperation* of, uintptr_t, uintptr_t) { overflow(*of); }
+void __ubsan_handle_mul_overflow_abort(OfOperation* of, uintptr_t, uintptr_t) { overflow(*of); }
+void __ubsan_handle_negate_overflow_abort(OfOperation* of, uintptr_t) { overflow(*of); }
+void __ubsan_handle_type_mismatch_v1_abort(OfAccess* of, uintptr_t at)
+{
+    undefined("misaligned access", of->place, text("an address that %u does not divide, for type %s", 1u << of->log_alignment, of->type->name));
+    (void)at;
+}
+void __stack_chk_fail()
+{
+    fault("out of bounds write", "a local array was written past its end", current, {Site{(uintptr_t)__builtin_return_address(0)}});
+}
 void eigenforge_atomic(void* at, unsigned long bytes, int, const char*)
 {
     if (has_address_sanitizer()) return;

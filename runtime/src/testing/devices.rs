@@ -64,7 +64,7 @@ pub fn card_or_skip() -> Option<Device> {
 /// The card, or else a simulated device.
 #[track_caller]
 pub fn card_or_simulated(schedule: Schedule) -> Option<Device> {
-    card().or_else(|| simulated(schedule, Checks::First))
+    card().or_else(|| simulated(schedule, Checks::Watched))
 }
 
 /// A simulated device, every launch under both checks, and the card.
@@ -73,11 +73,10 @@ pub fn kernel_devices(schedule: Schedule) -> Vec<Device> {
     simulated(schedule, Checks::Every).into_iter().chain(card()).collect()
 }
 
-/// As [`kernel_devices`] for runs of many equal launches, such as solves and races: the first of each under both checks, the others with
-/// watched accesses.
+/// As [`kernel_devices`] for runs of many equal launches, such as solves and races: with watched accesses.
 #[track_caller]
 pub fn devices_of_many_launches(schedule: Schedule) -> Vec<Device> {
-    simulated(schedule, Checks::First).into_iter().chain(card()).collect()
+    simulated(schedule, Checks::Watched).into_iter().chain(card()).collect()
 }
 
 /// Several cards as one device: all cards of this machine if there are two, otherwise simulated ones, for each of these numbers.

@@ -10,7 +10,7 @@ use std::time::Instant;
 /// The devices of the other tests, and the CPU in place of a GPU where there is a host compiler.
 fn devices() -> Vec<Device> {
     let mut devices = test_devices();
-    devices.extend(testing::simulated(Schedule::Reverse, Checks::First));
+    devices.extend(testing::simulated(Schedule::Reverse, Checks::Watched));
     devices
 }
 

@@ -142,10 +142,7 @@ fn out_of_bounds_of_static_and_dynamic_shared_memory() {
     for (kind, body) in [("fixed", fixed), ("dynamic", dynamic)] {
         for check in [Check::Accesses, Check::Addresses] {
             // Where the array's type tells its length, the index is checked before the access.
-            let class = match (check, kind) {
-                (Check::Addresses, "fixed") => FaultClass::IndexOutOfBounds,
-                _ => FaultClass::OutOfBoundsWrite,
-            };
+            let class = if kind == "fixed" { FaultClass::IndexOutOfBounds } else { FaultClass::OutOfBoundsWrite };
             caught(&format!("{kind}_{check:?}"), check, class, &["// BUG"], &body);
         }
     }
@@ -159,9 +156,27 @@ fn out_of_bounds_of_a_local_array() {
         )
     };
     let class = FaultClass::IndexOutOfBounds;
-    caught("local_array", Check::Addresses, class, &["// BUG"], &local("four[(int)x[i] % 5]"));
+    for (name, check) in [("local_array", Check::Addresses), ("local_array_watched", Check::Accesses)] {
+        caught(name, check, class, &["// BUG"], &local("four[(int)x[i] % 5]"));
+    }
     let class = FaultClass::OutOfBoundsRead;
     caught("local_pointer", Check::Addresses, class, &["// BUG"], &local("at[(int)x[i] % 5]"));
+    // A write past the end is found where the function ends.
+    let past = format!(
+        "{INDEX}    double four[4] = {{1.0, 2.0, 3.0, 4.0}};\n    double* at = four;\n    at[4 + i / n] = x[0];\n    if (i < n) y[i] = four[0];\n"
+    );
+    let Some(simulator) = simulator() else { return };
+    let (_, simulated) = build(&simulator, "local_write", &past);
+    let Err(SimulateError::Fault(fault)) = launch(&simulated, "local_write", Check::Accesses, Schedule::Forward) else {
+        panic!("a write past a local array was not caught")
+    };
+    assert_eq!(fault.class, FaultClass::OutOfBoundsWrite, "{fault}");
+    // A variable that is never set does not have what another launch left.
+    let unset = format!("{INDEX}    double sum;\n    if (i == 0) sum = 1.0;\n    if (i < n) y[i] = sum;\n");
+    let (_, simulated) = build(&simulator, "never_set", &unset);
+    let y = launch(&simulated, "never_set", Check::Accesses, Schedule::Forward).unwrap();
+    let value = |k: usize| f64::from_ne_bytes(y[8 * k..8 * k + 8].try_into().unwrap());
+    assert!(value(0) == 1.0 && value(1).abs() > 1e100, "{} {}", value(0), value(1));
 }
 
 #[test]
@@ -277,7 +292,9 @@ fn other_faults_of_memory() {
     let unwritten = format!("{INDEX}    if (i < n) y[i] += x[i]; // BUG\n");
     caught("unwritten_output", Check::Accesses, FaultClass::UninitialisedOutput, &["// BUG"], &unwritten);
     let misaligned = format!("{INDEX}    if (i < 40) y[i] = ((const double2*)(x + 1))[i].x; // BUG\n");
-    caught("misaligned", Check::Addresses, FaultClass::Misaligned, &["// BUG"], &misaligned);
+    for (name, check) in [("misaligned", Check::Addresses), ("misaligned_watched", Check::Accesses)] {
+        caught(name, check, FaultClass::Misaligned, &["// BUG"], &misaligned);
+    }
     let wild = format!("{INDEX}    if (i < n) y[i] = x[(i64)i << 40]; // BUG\n");
     let Some(simulator) = simulator() else { return };
     let (text, simulated) = build(&simulator, "wild", &wild);
@@ -296,7 +313,11 @@ fn faults_of_arithmetic_and_time() {
     caught("zero_watched", Check::Accesses, FaultClass::DivisionByZero, &["// BUG"], &zero);
     caught("zero_sanitized", Check::Addresses, FaultClass::DivisionByZero, &["// BUG"], &zero);
     let overflow = format!("{INDEX}    if (i < n) y[i] = 1 << (n - 69 + t); // BUG\n");
-    caught("overflow", Check::Addresses, FaultClass::UndefinedArithmetic, &["// BUG"], &overflow);
+    for (name, check) in [("overflow", Check::Addresses), ("overflow_watched", Check::Accesses)] {
+        caught(name, check, FaultClass::UndefinedArithmetic, &["// BUG"], &overflow);
+    }
+    let sum = format!("{INDEX}    if (i < n) y[i] = (int)x[0] + 2147483647 + i; // BUG\n");
+    caught("sum", Check::Accesses, FaultClass::UndefinedArithmetic, &["// BUG"], &sum);
     let Some(simulator) = simulator() else { return };
     let (_, simulated) = build(
         &simulator.time_limit(1),
