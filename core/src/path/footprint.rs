@@ -5,7 +5,7 @@
 //! and static shared memory come from the cubin; threads and dynamic shared memory from the plan; instructions from
 //! nvdisasm.
 
-use eigenforge_runtime::jit::{Cubin, Disassembler, InstructionMix, JitError, Occupancy, disassembly};
+use eigenforge_runtime::jit::{Cubin, Disassembler, InstructionMix, JitError, Occupancy};
 use eigenforge_templates::Launch;
 use std::fmt;
 
@@ -41,8 +41,7 @@ pub fn footprints(
     disassembler: Option<&Disassembler>,
     launches: &[Launch],
 ) -> Result<Vec<KernelFootprint>, JitError> {
-    let sass = disassembler.map(|disassembler| disassembler.sass(&cubin.image, None)).transpose()?;
-    let mixes = sass.as_deref().map(disassembly::mixes).unwrap_or_default();
+    let mixes = disassembler.map(|disassembler| disassembler.mixes(&cubin.image)).transpose()?.unwrap_or_default();
     let measured = launches.iter().filter_map(|launch| {
         let compiled = cubin.resources.iter().find(|kernel| kernel.entry && kernel.name == launch.entry)?;
         let shared = compiled.shared + launch.shared_bytes;

@@ -1,6 +1,7 @@
 //! Machine code for reading: SASS by nvdisasm, resource usage by cuobjdump.
 //!
-//! In: a cubin. Out: text, for all kernels or one. Each function's text starts at its section header
+//! In: a cubin. Out: text, for all kernels or one, and how many instructions of each class a kernel has. The disassembler
+//! takes half a second for a cubin of any size, so these numbers are kept beside the cache of kernels. Each function's text starts at its section header
 //! `//--------------------- .text.NAME`; lines `//## File "kernel.cu", line N` lead back to the CUDA text.
 
 use super::diagnostics::SOURCE_FILE;
@@ -8,6 +9,8 @@ use super::error::JitError;
 use super::instructions::InstructionMix;
 use super::search;
 use super::settings::Settings;
+use crate::private::{self, Trust};
+use crate::sealed::{seal, unseal};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,13 +19,22 @@ use std::process::Command;
 #[derive(Clone, Debug)]
 pub struct Disassembler {
     nvdisasm: PathBuf,
+    /// Where the numbers of instructions are kept.
+    folder: Option<PathBuf>,
 }
+
+/// Of each kernel its name and instructions.
+type Mixes = Vec<(String, InstructionMix)>;
+
+/// Largest size in bytes of a kept record.
+const LIMIT: u64 = 1 << 20;
 
 impl Disassembler {
     /// Finds nvdisasm: EIGENFORGE_NVDISASM, the CUDA toolkit, the path, pip's wheel.
     pub fn find(settings: &Settings) -> Result<Disassembler, JitError> {
         let named = settings.nvdisasm.as_deref();
-        Ok(Disassembler { nvdisasm: search::tool(settings, "nvdisasm", "EIGENFORGE_NVDISASM", named)? })
+        let nvdisasm = search::tool(settings, "nvdisasm", "EIGENFORGE_NVDISASM", named)?;
+        Ok(Disassembler { nvdisasm, folder: settings.beside_cache("-instructions") })
     }
 
     /// Its file.
@@ -46,9 +58,39 @@ impl Disassembler {
     }
 }
 
-/// The instructions of each kernel in the machine code of a cubin ([`Disassembler::sass`] of all kernels): name and mix.
-pub fn mixes(sass: &str) -> Vec<(&str, InstructionMix)> {
-    sections(sass).into_iter().map(|(name, text)| (name, InstructionMix::parse(text))).collect()
+impl Disassembler {
+    /// The instructions of each kernel of a cubin: name and mix, counted once.
+    ///
+    /// # Errors
+    /// Those of the disassembler.
+    pub fn mixes(&self, cubin: &[u8]) -> Result<Mixes, JitError> {
+        let hash = blake3::hash(&[self.nvdisasm.as_os_str().as_encoded_bytes(), cubin].concat()).to_hex();
+        let file = self.folder.as_ref().map(|folder| folder.join(format!("{}.ron", &hash[..32])));
+        if let Some(kept) = file.as_deref().and_then(kept) {
+            return Ok(kept);
+        }
+        let mixes = mixes(&self.sass(cubin, None)?);
+        if let (Some(folder), Some(file)) = (&self.folder, &file) {
+            // What can't be kept is counted again.
+            let record = seal(&mixes).and_then(|record| {
+                private::make_folder(folder)?;
+                private::replace(file, record.as_bytes())
+            });
+            record.unwrap_or_else(|fault| tracing::debug!("{} is not written: {fault}", file.display()));
+        }
+        Ok(mixes)
+    }
+}
+
+/// The numbers of a record, if it is whole and this user's.
+fn kept(file: &Path) -> Option<Mixes> {
+    let sealed = Trust::current_user().read_text(file, LIMIT).ok()?;
+    ron::from_str(unseal(&sealed)?).ok()
+}
+
+/// The instructions of each kernel in machine code.
+fn mixes(sass: &str) -> Mixes {
+    sections(sass).into_iter().map(|(name, text)| (name.to_string(), InstructionMix::parse(text))).collect()
 }
 
 /// cuobjdump's report on a cubin's registers, stack, shared and constant memory.
@@ -110,7 +152,8 @@ mod tests {
         assert!(sections("").is_empty());
         let coded =
             sass.replace("MOV", "/*0000*/ MOV R1, R2 ;\n/*0010*/").replace("RET", "/*0000*/ RET.REL.NODEC R20 ;");
-        let counted: Vec<(&str, u32)> = mixes(&coded).iter().map(|(name, mix)| (*name, mix.total)).collect();
+        let counted = mixes(&coded);
+        let counted: Vec<(&str, u32)> = counted.iter().map(|(name, mix)| (&name[..], mix.total)).collect();
         assert_eq!(counted, [("axpy", 1), ("dot", 1)]);
     }
 }
