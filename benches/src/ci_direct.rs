@@ -6,7 +6,9 @@
 //! in its best format. Every product is compared with the stored matrix's before a time is printed; where that does not fit, with the first.
 
 use super::seeded;
-use eigenforge::ci::{self, CiOperator, CiSolve, DirectError, MatrixError, Molecule, OnTheFlyError, ProductKind};
+use eigenforge::ci::{
+    self, CiOperator, CiProblem, CiSolve, DirectError, MatrixError, Molecule, OnTheFlyError, ProductKind,
+};
 use eigenforge::exact::PrepareError;
 use eigenforge::sparse::{Csr, FormatRequest, SparseOperator, Target};
 use eigenforge::spmv::SpmvError;
@@ -146,7 +148,7 @@ pub fn run(
 /// The stored matrix, unless the host has no memory for it by the plan: counting 10¹¹ elements to refuse them takes minutes.
 fn matrix(molecule: &Molecule, device: &Device) -> Result<Csr, MatrixError> {
     let Molecule { integrals, space, .. } = molecule;
-    let plan = CiSolve::new(integrals, space).storage_plan(device).ok();
+    let plan = CiProblem::storage_plan(&CiSolve::new(integrals, space), device).ok();
     let host = Device::cpu().memory();
     let stored = plan.into_iter().flat_map(|plan| plan.ways).find(|way| way.way == ProductKind::Stored);
     match stored.filter(|way| way.host_bytes > host.free) {

@@ -98,7 +98,7 @@ pub use on_the_fly::{OnTheFlyError, row_by_row};
 pub use operator::{LoweringError, electrons};
 pub use orbital_window::WindowError;
 pub use slater_condon::matrix_element;
-pub use solve::{CiPlan, CiSolution, CiSolve};
+pub use solve::{CiPlan, CiProblem, CiSolution, CiSolve};
 pub use space::{FileError, Space, SpaceError};
 pub use spec::{CiSpec, SpaceSpec};
 pub use spin::{SharpLevel, StateSpin, spins};

@@ -15,6 +15,7 @@
 //! | `several` | which multiplies of several vectors are there? |
 //! | `traffic`, `received` | what does a card need of the others, and how much is it? |
 //! | `forecast` | will a solve be sooner done on the cores or on a card? |
+//! | `solve` | what are the lowest states of H? |
 //! | `rank` | what does one of several ranks make? |
 //! | `stored`, `cores` | the ways of a stored matrix and of the cores alone, for every family |
 
@@ -33,7 +34,7 @@ mod rank;
 pub mod ranks;
 mod received;
 mod several;
-mod solve_options;
+mod solve;
 pub mod sparse;
 mod stored;
 mod traffic;
@@ -50,5 +51,6 @@ pub use plan::MultiplyPlan;
 pub use rank::{RankRows, RankRowsOf};
 pub use received::Received;
 pub use several::SeveralPlans;
+pub use solve::{Diagonalisable, Diagonalisation, Eigenproblem, Eigenstates, SetUp};
 pub use stored::{STORED, StoredHamiltonian};
 pub use traffic::Traffic;

@@ -284,7 +284,8 @@ fn energies_of_the_reference_data_without_a_matrix() {
             let integrals = data::integrals(&case.id);
             let space = Space::full(case.norb, case.n_alpha, case.n_beta).unwrap();
             let states = case.fci_roots.len().min(2).min(space.len() as usize);
-            let solve = ci::CiSolve::new(&integrals, &space).storage(Storage::Direct).states(states).certify(false);
+            let solve =
+                ci::CiProblem::new(&integrals, &space).storage(Storage::Direct).solve().states(states).certify(false);
             let found = solve.run(&device).unwrap();
             assert_eq!(found.storage_used().storage, ProductKind::Direct, "{}", case.id);
             for (found, expected) in found.energies().iter().zip(&case.fci_roots) {

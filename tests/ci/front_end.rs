@@ -3,7 +3,9 @@
 
 use super::data;
 use super::random::Random;
-use eigenforge::ci::{CiSolve, Integrals, LoweringError, OneBody, OneElectron, Space, Storage, electrons, pair};
+use eigenforge::ci::{
+    CiProblem, CiSolve, Integrals, LoweringError, OneBody, OneElectron, Space, Storage, electrons, pair,
+};
 use eigenforge::exact::Hamiltonian;
 use eigenforge::prelude::*;
 use eigenforge::runtime::LinearOperator;
@@ -82,7 +84,7 @@ fn exact_diagonalisation_and_configuration_interaction_of_one_operator() {
         let integrals = lower(&operator, (case.n_alpha, case.n_beta));
         let space = Space::full(integrals.orbitals, case.n_alpha, case.n_beta).unwrap();
         for storage in [Storage::Direct, Storage::Stored] {
-            let solve = CiSolve::new(&integrals, &space).storage(storage).states(states);
+            let solve = CiProblem::new(&integrals, &space).storage(storage).solve().states(states);
             compare(&format!("{storage:?}"), solve.run(&Device::cpu()).unwrap().energies());
         }
     }

@@ -5,7 +5,7 @@
 use super::data;
 use super::operators;
 use super::random::Random;
-use eigenforge::ci::{self, CiHamiltonian, CiOperator, CiSolve, Integrals, ProductKind, Space, Storage, THRESHOLD};
+use eigenforge::ci::{self, CiHamiltonian, CiOperator, CiProblem, Integrals, ProductKind, Space, Storage, THRESHOLD};
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::solvers::{Solver, StopReason};
 use eigenforge::runtime::testing::{card_or_simulated, on_ranks};
@@ -192,7 +192,7 @@ fn states_are_those_of_one_process() {
         (Solver::Olsen, 1, Storage::Stored),
         (Solver::Dense, 2, Storage::Auto),
     ] {
-        let solve = CiSolve::new(&integrals, &space).solver(solver).states(states).storage(storage);
+        let solve = CiProblem::new(&integrals, &space).storage(storage).solve().solver(solver).states(states);
         let alone = solve.run(&Device::cpu()).unwrap();
         let vectors = alone.vectors().unwrap();
         let all = on_ranks(&Device::cpu(), 3, |device| {
@@ -220,7 +220,7 @@ fn states_are_those_of_one_process() {
 #[test]
 fn what_ranks_do_not_do_is_refused() {
     let (integrals, space) = (Random(45).integrals(4, 2, 2), Space::full(4, 2, 2).unwrap());
-    let format = CiSolve::new(&integrals, &space).storage(Storage::Stored).format(Some(FormatName::Panels));
+    let format = CiProblem::new(&integrals, &space).storage(Storage::Stored).format(Some(FormatName::Panels)).solve();
     let errors = on_ranks(&Device::cpu(), 2, |device| format.run(device).map(drop).unwrap_err().to_string());
     assert!(errors.iter().all(|error| error.contains("format = \"panels\"")), "{errors:?}");
 }

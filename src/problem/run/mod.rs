@@ -4,13 +4,14 @@
 //! problem + RunContext → device → what will be resident → solve → averages → Outcome, files that only a family has
 //! ```
 //!
-//! [`Solvable::solve`] is what all problems do; what a family does differently stands in `lattice`, `molecule`, `chain` and
-//! `tensors`. [`solve_sweep`] solves the points of a sweep of parameters, on several cards as a `queue`. A [`RunObserver`] sees what is
+//! [`Solvable::solve`] is what all problems do; lattice models and molecules are solved by `diagonalise`, and what they
+//! do differently stands in `lattice` and `molecule`; the others in `chain` and `tensors`. [`solve_sweep`] solves the points of a sweep of parameters, on several cards as a `queue`. A [`RunObserver`] sees what is
 //! planned and how it goes on.
 
 mod chain;
 mod context;
 mod device;
+mod diagonalise;
 mod lattice;
 mod molecule;
 mod molecule_levels;
@@ -128,7 +129,7 @@ impl Solvable for LatticeProblem {
 
 impl Solvable for MoleculeProblem {
     fn solve(&self, context: &RunContext) -> Result<Solved<'_>, Error> {
-        molecule::solve(self, context)
+        diagonalise::solve::<f64, _>(self, context)
     }
 
     fn folder(&self) -> Option<&Path> {
@@ -140,7 +141,7 @@ impl Solvable for MoleculeProblem {
     }
 
     fn tune(&self, device: &Device) -> Result<Tuning, Error> {
-        Ok(self.solve().tune(&self.file.name, device)?)
+        Ok(crate::ci::CiProblem::tune(&self.solve(), &self.file.name, device)?)
     }
 }
 
