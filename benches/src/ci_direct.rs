@@ -7,7 +7,7 @@
 
 use super::seeded;
 use eigenforge::ci::{
-    self, CiOperator, CiProblem, CiSolve, DirectError, MatrixError, Molecule, OnTheFlyError, ProductKind,
+    self, CiProblem, CiSolve, DirectError, Hamiltonian, MatrixError, Molecule, OnTheFlyError, ProductKind,
 };
 use eigenforge::exact::PrepareError;
 use eigenforge::sparse::{Csr, FormatRequest, SparseOperator, Target};
@@ -168,7 +168,7 @@ fn matrix(molecule: &Molecule, device: &Device) -> Result<Csr, MatrixError> {
 fn shapes(bench: &mut Bench<'_>, molecule: &Molecule) -> Result<(), DirectBenchError> {
     let Molecule { integrals, space, .. } = molecule;
     let started = Instant::now();
-    let ours = CiOperator::new(&ci::full_ci(integrals, space, None, bench.device)?, bench.device)?;
+    let ours = Hamiltonian::new(ci::full_ci(integrals, space, None, bench.device)?, "ci", bench.device)?;
     let ready = started.elapsed().as_secs_f64();
     bench.time(format!("as the model has it, ready in {ready:.3} s"), &ours)?;
     let mut all = Vec::new();
@@ -191,7 +191,7 @@ fn shapes(bench: &mut Bench<'_>, molecule: &Molecule) -> Result<(), DirectBenchE
             Err(DirectError::Plan(_)) => continue,
             plan => plan?,
         };
-        match CiOperator::new(&plan, bench.device) {
+        match Hamiltonian::new(plan, "ci", bench.device) {
             Ok(operator) => bench.time(format!("{shape:?}"), &operator)?,
             Err(PrepareError::Device(DeviceError::Launch(_))) => continue,
             Err(error) => return Err(error.into()),
@@ -205,12 +205,13 @@ fn lanes(bench: &mut Bench<'_>, molecule: &Molecule) -> Result<(), DirectBenchEr
     let Molecule { integrals, space, .. } = molecule;
     let started = Instant::now();
     let plan = ci::row_by_row(integrals, space, None, bench.device)?;
-    let ours = CiOperator::new(&plan, bench.device)?;
+    let ours = Hamiltonian::new(plan.clone(), "ci", bench.device)?;
     let ready = started.elapsed().as_secs_f64();
     let elements = plan.cost().flops / 2.0;
     bench.time(format!("as the model has it ({elements} elements), ready in {ready:.3} s"), &ours)?;
     for lanes in [1, 2, 4, 8, 16, 32].into_iter().filter(|_| bench.device.runs_kernels()) {
-        let operator = CiOperator::new(&ci::row_by_row(integrals, space, Some(lanes), bench.device)?, bench.device)?;
+        let operator =
+            Hamiltonian::new(ci::row_by_row(integrals, space, Some(lanes), bench.device)?, "ci", bench.device)?;
         bench.time(format!("{lanes} lanes"), &operator)?;
     }
     Ok(())

@@ -11,13 +11,12 @@ pub use solution::CiSolution;
 
 use super::error::CiError;
 use super::estimate::{ProductKind, StorageError, StorageTarget};
-use super::on_device::CiOperator;
 use super::storage::{StoragePlan, StorageRequest};
 use super::used::StorageUsed;
-use super::way::Request;
-use super::{Integrals, Space, constant, ways};
+use super::way::{NAME, Request};
+use super::{Integrals, Space, constant, guess, ways};
 use eigenforge_product::sparse::{FormatChoice, FormatName};
-use eigenforge_product::{Diagonalisable, Diagonalisation, Eigenstates, MultiplyPlan};
+use eigenforge_product::{Diagonalisable, Diagonalisation, Eigenstates, Hamiltonian, MultiplyPlan};
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Solver;
 use eigenforge_runtime::{Device, DeviceError};
@@ -88,7 +87,7 @@ impl<'a> CiProblem<'a> {
 
 fn requested<R>(solve: &Solve<'_>, plan: impl FnOnce(&StorageRequest<'_>) -> R) -> R {
     let CiProblem { integrals, space, storage, wish, census } = &solve.problem;
-    let solver = |rows: u64| resident(solve, rows);
+    let solver = |rows: u64| solve.resident(rows);
     plan(&StorageRequest { integrals, space, solver: &solver, storage: *storage, format: wish.format, census })
 }
 
@@ -98,13 +97,8 @@ pub(super) fn request<'r>(solve: &'r Solve<'_>, integrals: &'r Integrals, device
 }
 
 fn completed<'r>(solve: &Solve<'_>, request: Request<'r>) -> Request<'r> {
-    let (_, reserved) = resident(solve, solve.problem.space.len());
+    let (_, reserved) = solve.resident(solve.problem.space.len());
     Request { wish: solve.problem.wish, reserved, ..request }
-}
-
-/// The least memory of the solver, with a description.
-fn resident(solve: &Solve<'_>, rows: u64) -> (String, u64) {
-    solve.resident(usize::try_from(rows).unwrap_or(usize::MAX))
 }
 
 impl<'a> Diagonalisable<f64> for CiProblem<'a> {
@@ -125,9 +119,10 @@ impl<'a> Diagonalisable<f64> for CiProblem<'a> {
         let shape = choice.as_ref().map(|choice| choice.shape.clone());
         let plan = multiply(storage.way, &Request { shape, ..request(solve, &integrals, device) })?;
         let _ahead = solve.compile_ahead(device, &plan);
-        let operator = CiOperator::new(&plan, device)?.with_guess(&integrals, space);
-        let how = StorageUsed::new(storage, &plan, &operator, choice);
-        let found = set_up.search(&operator, solve, constant)?;
+        let operator = Hamiltonian::new(plan.clone(), NAME, device)?;
+        let operator = operator.guessing(|device| guess::guess(&integrals, space, device));
+        let how = StorageUsed::new(storage, &plan, (&operator, device), choice);
+        let found = solve.search(set_up, &operator, constant)?;
         let states = Eigenstates::new((&operator, device), found, constant)?;
         Ok(CiSolution { integrals: all, space, states, how })
     }

@@ -12,11 +12,10 @@
 use super::direct::DirectError;
 use super::error::CiError;
 use super::estimate::ProductKind;
-use super::on_device::CiOperator;
 use super::solve::{CiProblem, Solve, request};
-use super::way::NamedPlan;
+use super::way::{NAME, NamedPlan};
 use super::ways;
-use eigenforge_product::{Eigenproblem, Multiply, MultiplyPlan, PrepareError};
+use eigenforge_product::{Eigenproblem, Hamiltonian, Multiply, MultiplyPlan, PrepareError};
 use eigenforge_runtime::jit::Settings;
 use eigenforge_runtime::tune::{Choice, Choices, ShapeRace, TimedProduct, Tuning, check_device};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator};
@@ -69,7 +68,7 @@ impl CiProblem<'_> {
 
 /// The product of a shape on a device.
 fn timed<'b>(multiply: Arc<dyn Multiply>, device: &Device) -> Result<TimedProduct<'b>, CiError> {
-    let operator = CiOperator::new(&MultiplyPlan(multiply), device)?;
+    let operator = Hamiltonian::new(MultiplyPlan(multiply), NAME, device)?;
     Ok(Box::new(move |x, y| operator.apply(x, y).map(Some)))
 }
 

@@ -4,7 +4,6 @@ use super::averages;
 use super::{Model, ModelProblem, MultiplyPlan, Solve};
 use eigenforge_core::operator::{Operator, OperatorError};
 use eigenforge_core::path::{self, GeneratedFile, OperatorIr, Stage, StageError, StructureKind, solver_programs};
-use eigenforge_product::ShownText;
 use eigenforge_runtime::jit::{JitError, Overrides};
 use eigenforge_runtime::machine::Machine;
 use eigenforge_templates::ScalarType;
@@ -27,18 +26,15 @@ impl Model {
     }
 
     fn files_of(&self, multiply: &MultiplyPlan, scalar: ScalarType) -> Result<Vec<GeneratedFile>, StageError> {
-        let file = |shown: ShownText| GeneratedFile::new(shown.text, shown.launches, shown.cost);
-        let mut files: Vec<GeneratedFile> = multiply.0.shown_texts()?.into_iter().map(file).collect();
-        files.iter_mut().skip(1).for_each(|file| file.when = "for blocks of vectors");
+        let mut files = multiply.generated()?;
         let averaged = self.averaged();
         if !averaged.basis().is_listed() {
             files.push(averages::generated(averaged, scalar)?.launched("for averages"));
         } else if let Some(rows) = averaged.made_rows(scalar) {
             // Those of a symmetry sector are taken by the kernels of its rows, whatever multiplies; others of listed states on the host.
-            let shown = MultiplyPlan::from(rows).0.shown_texts()?.into_iter();
-            let is_new = |shown: &ShownText| files.iter().all(|file| file.text.name != shown.text.name);
-            let shown: Vec<ShownText> = shown.filter(is_new).collect();
-            files.extend(shown.into_iter().map(|shown| file(shown).launched("for averages")));
+            let mut others = MultiplyPlan::from(rows).generated()?;
+            others.retain(|other| files.iter().all(|file| file.text.name != other.text.name));
+            files.extend(others.into_iter().map(|other| other.launched("for averages")));
         }
         Ok(files)
     }

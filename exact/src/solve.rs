@@ -8,7 +8,7 @@ pub use problem::ModelProblem;
 pub use solution::Solution;
 
 use super::way::SPARE;
-use super::{Hamiltonian, Model, PrepareError, ShapeSource};
+use super::{Model, PrepareError, ShapeSource};
 use super::{averages, complex};
 use eigenforge_core::operator::OperatorError;
 use eigenforge_core::path::FamilyError;
@@ -88,14 +88,14 @@ impl<'m, T: Scalar> Diagonalisable<T> for ModelProblem<'m> {
             let averages = averages::generated(model, T::TYPE)?;
             device.compile_all(&[kernels.text().map_err(PrepareError::from)?, averages.text])?;
         }
-        let hamiltonian = Hamiltonian::with_plan(model, multiply, device)?;
+        let hamiltonian = model.hamiltonian(multiply, device)?;
         let (shape, way) = (hamiltonian.shape(), hamiltonian.way_name());
         // Of several ranks the first averages on its cores.
         let early = device.runs_kernels() && device.ranks().is_none() && !observables.is_empty();
         let constant = model.constant();
         let (found, prepared) = std::thread::scope(|scope| {
             let preparing = early.then(|| scope.spawn(|| solve.problem.prepared_averages()));
-            let found = set_up.search::<T>(&hamiltonian, solve, constant);
+            let found = solve.search::<T>(set_up, &hamiltonian, constant);
             let prepared =
                 preparing.and_then(|made| made.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             found.map(|found| (found, prepared))

@@ -9,7 +9,7 @@ use crate::input::CiFile;
 use crate::path::{GeneratedFile, OperatorIr, Stage, StageError, StructureKind, solver_programs};
 use crate::report::energy_text;
 use crate::sparse::Candidate;
-use eigenforge_product::{Diagonalisation, Eigenproblem, MultiplyPlan, ShownText};
+use eigenforge_product::{Diagonalisation, Eigenproblem, MultiplyPlan};
 use eigenforge_runtime::machine::Machine;
 use std::cell::OnceCell;
 use std::fmt::Write;
@@ -184,12 +184,8 @@ impl Problem for MoleculeProblem {
 
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
         let Some(multiply) = &self.plan()?.multiply else { return Ok(Vec::new()) };
-        let file = |shown: ShownText| GeneratedFile::new(shown.text, shown.launches, shown.cost);
-        let shown = multiply.0.shown_texts().map_err(CiError::from)?;
-        let mut files: Vec<GeneratedFile> = shown.into_iter().map(file).collect();
-        let rows = self.molecule.space.len();
-        files.iter_mut().skip(1).for_each(|file| file.when = "for blocks of vectors");
-        files.extend(solver_programs(rows, &self.solve().rehearsed(multiply))?);
+        let mut files = multiply.generated().map_err(CiError::from)?;
+        files.extend(solver_programs(self.molecule.space.len(), &self.solve().rehearsed(multiply))?);
         Ok(files)
     }
 }

@@ -100,7 +100,7 @@ impl Eigenproblem for CiProblem<'_> {
         let copies = copies.map(|(what, bytes)| (what.into(), bytes));
         let items: Vec<_> = tables.into_iter().chain(copies).chain(exchanged).collect();
         let kept = solve.optional_vectors(device, items.iter().map(|(_, bytes)| bytes).sum());
-        items.into_iter().chain([solve.resident(solve.dimension())]).chain(kept).collect()
+        items.into_iter().chain([solve.resident(solve.problem.dimension())]).chain(kept).collect()
     }
 
     fn rank_plan(solve: &Solve<'_>, ranks: usize, device: &Device) -> RankPlan {

@@ -1,6 +1,7 @@
 //! The memory of a solve: what it needs, what would fit, and its refusal before anything is allocated.
 
 use super::{Device, DeviceError, SPARE, Solve};
+use eigenforge_product::Eigenproblem;
 use eigenforge_runtime::solvers::Solver;
 
 /// Vectors that certification holds beside those of the smallest solver.
@@ -19,7 +20,7 @@ pub(super) fn plan(solve: &Solve<'_>, device: &Device) -> Vec<(String, u64)> {
 
 /// The memory that it needs.
 fn needed(solve: &Solve<'_>, device: &Device) -> Vec<(String, u64)> {
-    let vectors = solve.resident(solve.dimension());
+    let vectors = solve.resident(solve.problem.dimension());
     let tables = ("tables of the Hamiltonian".into(), table_bytes(solve, device));
     let exchanged = solve.problem.model.in_real_gauge().exchanged(solve.scalar, device);
     let exchanged = exchanged.map(|(what, bytes)| (what.into(), bytes));
@@ -46,7 +47,7 @@ pub(super) fn room(solve: &Solve<'_>, device: &Device) -> Option<u64> {
     let kept = solve.problem.model.in_real_gauge().kept_bytes(solve.scalar, device);
     (kept > 0).then(|| {
         let eigenforge_runtime::Memory { free, total } = device.memory();
-        let vector = (solve.dimension() as u64).saturating_mul(solve.scalar.bytes() as u64);
+        let vector = solve.problem.dimension().saturating_mul(solve.scalar.bytes() as u64);
         let certifying = if solve.options.certify { CERTIFYING * vector } else { 0 };
         let others = needed_bytes(solve, device).saturating_add(certifying).saturating_add(total / SPARE);
         solve.options.memory_limit.map_or(free, |limit| free.min(limit)).saturating_sub(others)
@@ -56,7 +57,7 @@ pub(super) fn room(solve: &Solve<'_>, device: &Device) -> Option<u64> {
 /// Refuses averages of states on pairs of strings that do not fit beside the states that were found: they are taken in all states of
 /// the sector without the exchange.
 fn check_averages(solve: &Solve<'_>, device: &Device) -> Result<(), DeviceError> {
-    let (averaged, solved) = (solve.problem.model.averaged(), solve.dimension() as u64);
+    let (averaged, solved) = (solve.problem.model.averaged(), solve.problem.dimension());
     if solve.problem.observables.is_empty() || averaged.dimension() == solved || averaged.symmetric().is_some() {
         return Ok(());
     }
@@ -82,7 +83,7 @@ fn check_averages(solve: &Solve<'_>, device: &Device) -> Result<(), DeviceError>
 /// Refuses a run whose vectors alone do not fit with any solver, before tables are made.
 pub(super) fn check_vectors(solve: &Solve<'_>, device: &Device) -> Result<(), DeviceError> {
     let vectors = |solver| {
-        let (name, bytes) = solve.clone().solver(solver).resident(solve.dimension());
+        let (name, bytes) = solve.clone().solver(solver).resident(solve.problem.dimension());
         (bytes, name)
     };
     let eigenforge_runtime::Memory { free, total } = device.memory();
@@ -97,7 +98,7 @@ pub(super) fn check_vectors(solve: &Solve<'_>, device: &Device) -> Result<(), De
 
 /// How large a sector would fit in place of this one.
 fn largest_sector(solve: &Solve<'_>, free: u64, needed: u64) -> String {
-    let largest = free as f64 / needed as f64 * solve.dimension() as f64;
+    let largest = free as f64 / needed as f64 * solve.problem.dimension() as f64;
     format!("a sector of about {} states would fit", largest as u64)
 }
 

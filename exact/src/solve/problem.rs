@@ -13,7 +13,7 @@ use eigenforge_runtime::{Device, DeviceError};
 use eigenforge_templates::{Cost, ElementFunctionText, KernelText};
 
 /// The largest sector that is diagonalised as a whole where the choice is left to [`Solve::choose`]: a second or so.
-const SMALL: usize = 1000;
+const SMALL: u64 = 1000;
 /// Bytes of an element of a stored matrix in f64, with its column.
 const ELEMENT_BYTES: f64 = 12.0;
 
@@ -44,7 +44,7 @@ impl ModelProblem<'_> {
 
     /// The solver that [`Solve::choose`] takes on a card that need not be present, with all of its memory for vectors.
     pub fn solver_on(solve: &Solve<'_>, card: &Card) -> Solver {
-        choice(solve, |solve| solve.resident(solve.dimension()).1 <= card.memory_bytes).0
+        choice(solve, |solve| solve.resident(solve.problem.dimension()).1 <= card.memory_bytes).0
     }
 }
 
@@ -97,7 +97,18 @@ impl Eigenproblem for ModelProblem<'_> {
     }
 
     fn product_seconds(solve: &Solve<'_>) -> Result<impl Fn(&Machine) -> Option<[f64; 2]>, RunError> {
-        let cost = product_cost(solve)?;
+        // The least work of a product with H.
+        let (model, dimension) = (solve.problem.model.working(), solve.problem.dimension() as f64);
+        let cost = match model.stored_elements() {
+            Some((elements, _)) => {
+                let (elements, vector) = (elements as f64, dimension * solve.scalar.bytes() as f64);
+                Cost { flops: 2.0 * elements, bytes: ELEMENT_BYTES * elements + 2.0 * vector }
+            }
+            None => {
+                let multiply = model.multiply_without_constant(solve.scalar).map_err(PrepareError::from)?;
+                Cost { flops: multiply.0.work(), ..multiply.cost() }
+            }
+        };
         Ok(move |machine: &Machine| Some([0.0, product_seconds(cost, machine)]))
     }
 
@@ -112,22 +123,11 @@ impl Eigenproblem for ModelProblem<'_> {
     }
 }
 
-/// The least work of a product with H.
-fn product_cost(solve: &Solve<'_>) -> Result<Cost, PrepareError> {
-    let (model, vector) = (solve.problem.model.working(), solve.dimension() as f64 * solve.scalar.bytes() as f64);
-    if let Some((elements, _)) = model.stored_elements() {
-        let elements = elements as f64;
-        return Ok(Cost { flops: 2.0 * elements, bytes: ELEMENT_BYTES * elements + 2.0 * vector });
-    }
-    let multiply = model.multiply_without_constant(solve.scalar)?;
-    Ok(Cost { flops: multiply.0.work(), ..multiply.cost() })
-}
-
 /// The solver, and why; `fits` says whether a solve fits in memory.
 fn choice(solve: &Solve<'_>, fits: impl Fn(&Solve<'_>) -> bool) -> (Solver, String) {
     let states = solve.options.states;
     let with = |solver| solve.clone().solver(solver);
-    let dimension = solve.dimension();
+    let dimension = solve.problem.dimension();
     if dimension <= SMALL {
         (Solver::Dense, format!("the sector has {dimension} states, {SMALL} at most"))
     } else if solve.options.preconditioner != Preconditioner::None {

@@ -5,7 +5,6 @@ use super::super::{ShapeSource, averages_of, complex};
 use super::{Model, RunError};
 use eigenforge_core::observable::{Averages, Observable};
 use eigenforge_product::{Eigenstates, PlannedChoice};
-use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::{Device, DeviceError, Scalar, SolveError, Vector, trace};
 use num_complex::Complex64;
 use std::ops::Deref;
@@ -128,15 +127,27 @@ impl<T: Scalar> Solution<'_, T> {
         })
     }
 
-    /// What is made of whole vectors, on the device that has them; of several ranks by the first, which gathers them.
+    /// What is made of whole vectors, on the device that has them. Of several ranks the first gathers them and makes something of them; the
+    /// other ranks have nothing.
     pub(crate) fn with_whole<R: Default>(
         &self,
         vectors: &[&Vector<T>],
         make: impl FnOnce(&Device, &[&Vector<T>]) -> Result<R, RunError>,
     ) -> Result<R, RunError> {
-        match self.device().ranks() {
-            Some(ranks) => self.with_gathered(ranks, vectors, make),
-            None => make(self.device(), vectors),
+        let Some(ranks) = self.device().ranks() else { return make(self.device(), vectors) };
+        let here = Device::cpu();
+        let mut whole = Vec::new();
+        for vector in vectors {
+            let (mut gathered, mut first) = (here.zeros(if ranks.is_first() { vector.len() } else { 0 })?, 0);
+            vector.to_first(|slab| {
+                first += slab.len();
+                gathered.write_part(first - slab.len(), slab)
+            })?;
+            whole.push(gathered);
+        }
+        match ranks.is_first() {
+            true => make(&here, &whole.iter().collect::<Vec<_>>()),
+            false => Ok(R::default()),
         }
     }
 
@@ -171,28 +182,5 @@ impl<T: Scalar> Solution<'_, T> {
     pub fn expectation(&self, operator: eigenforge_core::operator::Operator) -> Result<f64, RunError> {
         let averages = self.level_averages(&[Observable::scalar("O", operator)])?;
         Ok(averages.scalar("O").unwrap_or(f64::NAN))
-    }
-
-    /// Rank 0 gathers the vectors and makes something of them; the other ranks have nothing.
-    fn with_gathered<R: Default>(
-        &self,
-        ranks: &Ranks,
-        vectors: &[&Vector<T>],
-        make: impl FnOnce(&Device, &[&Vector<T>]) -> Result<R, RunError>,
-    ) -> Result<R, RunError> {
-        let here = Device::cpu();
-        let mut whole = Vec::new();
-        for vector in vectors {
-            let (mut gathered, mut first) = (here.zeros(if ranks.is_first() { vector.len() } else { 0 })?, 0);
-            vector.to_first(|slab| {
-                first += slab.len();
-                gathered.write_part(first - slab.len(), slab)
-            })?;
-            whole.push(gathered);
-        }
-        match ranks.is_first() {
-            true => make(&here, &whole.iter().collect::<Vec<_>>()),
-            false => Ok(R::default()),
-        }
     }
 }

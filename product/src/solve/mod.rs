@@ -22,7 +22,7 @@ pub use problem::{Diagonalisable, Eigenproblem};
 
 use crate::ranks::RankPlan;
 use eigenforge_runtime::solvers::{self, Eigenpairs, SolveOptions, Solver};
-use eigenforge_runtime::{Device, LinearOperator, Scalar, SolveError, trace};
+use eigenforge_runtime::{Device, DeviceError, LinearOperator, Scalar, SolveError, trace};
 use eigenforge_templates::ScalarType;
 use std::time::Instant;
 
@@ -54,18 +54,14 @@ impl<P: Eigenproblem> Diagonalisation<P> {
         (self.solver(solver), why)
     }
 
-    /// Elements of the vectors that the solver works on.
-    pub fn dimension(&self) -> usize {
-        usize::try_from(self.problem.dimension()).unwrap_or(usize::MAX)
-    }
-
     /// The options for the real matrix: a complex H has each state twice.
     pub fn real_options(&self) -> SolveOptions {
         SolveOptions { states: self.problem.real_states(self.options.states), ..self.options.clone() }
     }
 
     /// The least memory of the solver for vectors of so many elements: a name and bytes.
-    pub fn resident(&self, dimension: usize) -> (String, u64) {
+    pub fn resident(&self, dimension: u64) -> (String, u64) {
+        let dimension = usize::try_from(dimension).unwrap_or(usize::MAX);
         solvers::resident(dimension, self.scalar.bytes(), self.solver, &self.real_options())
     }
 
@@ -75,12 +71,8 @@ impl<P: Eigenproblem> Diagonalisation<P> {
             ScalarType::F64 => solvers::optional_vectors::<f64>,
             ScalarType::F32 => solvers::optional_vectors::<f32>,
         };
-        optional(device, self.dimension(), tables, self.solver, &self.real_options())
-    }
-
-    /// The device memory of the run: a name and the bytes of each item. Vectors that are kept only if there is room come last.
-    pub fn memory_plan(&self, device: &Device) -> Vec<(String, u64)> {
-        P::memory_plan(self, device)
+        let dimension = usize::try_from(self.problem.dimension()).unwrap_or(usize::MAX);
+        optional(device, dimension, tables, self.solver, &self.real_options())
     }
 
     /// What each of several ranks holds and sends; `None` without ranks, and where each diagonalises the whole matrix by itself.
@@ -135,37 +127,35 @@ impl<P: Eigenproblem> Diagonalisation<P> {
     ///
     /// # Errors
     /// Their difference; a rank that failed.
-    pub fn set_up(&self, device: &Device) -> Result<SetUp, P::Error> {
+    pub fn set_up(&self, device: &Device) -> Result<SetUp, DeviceError> {
         let start = Instant::now();
         if let Some(ranks) = device.ranks() {
             ranks.check_same(P::AND_SOLVER, &(self.problem.identity() + self.solver.name()))?;
         }
         Ok(SetUp { start, span: trace::span("set up", "set up") })
     }
-}
 
-/// The time from a problem to an operator that is ready on its device: tables, text, compilation.
-pub struct SetUp {
-    start: Instant,
-    span: trace::Span,
-}
-
-impl SetUp {
     /// Ends the set-up and searches for the states of the operator, from which `constant` was taken out; returns the seconds of the
     /// set-up as well.
     ///
     /// # Errors
     /// The solver's.
     pub fn search<T: Scalar>(
-        self,
+        &self,
+        SetUp { start, span }: SetUp,
         operator: &dyn LinearOperator<T>,
-        solve: &Diagonalisation<impl Eigenproblem>,
         constant: f64,
     ) -> Result<(Eigenpairs<T>, f64), SolveError> {
-        drop(self.span);
-        let seconds = self.start.elapsed().as_secs_f64();
+        drop(span);
+        let seconds = start.elapsed().as_secs_f64();
         let _solving = trace::span("solver", "solve");
-        let options = SolveOptions { taken_out: constant, ..solve.real_options() };
-        Ok((solvers::solve(operator, solve.solver, &options)?, seconds))
+        let options = SolveOptions { taken_out: constant, ..self.real_options() };
+        Ok((solvers::solve(operator, self.solver, &options)?, seconds))
     }
+}
+
+/// A run from its begin to an operator that is ready on its device: tables, text, compilation.
+pub struct SetUp {
+    start: Instant,
+    span: trace::Span,
 }

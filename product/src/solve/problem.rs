@@ -85,7 +85,7 @@ pub trait Diagonalisable<T: Scalar>: Eigenproblem {
     /// The states, and what the family says of them.
     type Solution;
 
-    /// Sets up the operator, searches ([`SetUp::search`](super::SetUp::search)), and says what was found.
+    /// Sets up the operator, searches ([`Diagonalisation::search`]), and says what was found.
     ///
     /// # Errors
     /// The problem does not fit, the device or compiler fails, or the checkpoint is of another run.

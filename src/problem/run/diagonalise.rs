@@ -38,13 +38,8 @@ pub(super) trait Diagonalised<'p, T: Scalar>: Problem {
     /// The solve that the file asks for.
     fn matrix(&'p self) -> Diagonalisation<Self::Matrix>;
 
-    /// Refuses what can be refused before anything is shown.
-    fn check(&self) -> Result<(), Error>;
-
-    /// The first output.
-    fn heading(&self) -> String {
-        self.describe()
-    }
+    /// The first output, after what can be refused before.
+    fn heading(&self) -> Result<String, Error>;
 
     /// What each of several cards receives in a multiply, where that is known before.
     fn received(&self, _device: &Device) -> Result<Option<Received>, Error> {
@@ -70,30 +65,34 @@ pub(super) trait Diagonalised<'p, T: Scalar>: Problem {
 /// What a family makes of its states.
 pub(super) struct Findings<'p> {
     /// Its part of the report.
-    pub family: FamilyRecord,
+    pub(super) family: FamilyRecord,
     /// What found the states.
-    pub method: Method,
+    pub(super) method: Method,
     /// What a reader should know.
-    pub notes: Vec<String>,
+    pub(super) notes: Vec<String>,
     /// Averages over the lowest level.
-    pub lowest: LevelAverages,
+    pub(super) lowest: LevelAverages,
     /// Those of each state's level.
-    pub states: Vec<Averages>,
+    pub(super) states: Vec<Averages>,
     /// Files for an output folder; of several ranks the first writes them.
-    pub files: Vec<WriteFile<'p>>,
+    pub(super) files: Vec<WriteFile<'p>>,
 }
 
 /// Whole vectors that the first of several ranks gathers on its host, for averages and for files.
 pub(super) struct Gathering {
-    pub bytes: u64,
+    pub(super) bytes: u64,
     /// In words: the vectors, their place, and what would fit.
-    pub words: [&'static str; 3],
+    pub(super) words: [&'static str; 3],
 }
 
 impl Gathering {
     /// Refuses, before the run, what has no room.
     fn check(self, device: &Device, memory: &MemoryRecord) -> Result<(), DeviceError> {
-        let Some(ranks) = device.ranks().filter(|ranks| ranks.is_first()) else { return Ok(()) };
+        let Some(ranks) = device.ranks() else { return Ok(()) };
+        // Each knows its own host alone.
+        if device.runs_kernels() && !ranks.is_first() {
+            return Ok(());
+        }
         let (free, total, among) = match device.runs_kernels() {
             true => {
                 let host = Device::cpu().memory();
@@ -119,8 +118,7 @@ pub(super) fn solve<'p, T: Scalar, P: Diagonalised<'p, T>>(
     context: &RunContext,
 ) -> Result<Solved<'p>, Error> {
     let spec = problem.spec();
-    problem.check()?;
-    context.observer.plan(&problem.heading())?;
+    context.observer.plan(&problem.heading()?)?;
     let clock = Arc::new(PhaseClock::default());
     let asked = options(problem.matrix(), context, &clock);
     let choose = |device: &Device| match spec.solver {
@@ -134,7 +132,7 @@ pub(super) fn solve<'p, T: Scalar, P: Diagonalised<'p, T>>(
     let ChosenDevice { device, on_cpu, line } = choose_device(context, forecast)?;
     P::Matrix::check_vectors(&asked, &device).map_err(|error| problem.advised(error.into()))?;
     let (solve, reason) = choose(&device);
-    let memory = memory_record(&device, solve.memory_plan(&device));
+    let memory = memory_record(&device, P::Matrix::memory_plan(&solve, &device));
     let of_cards = cards_line(&device, problem.received(&device)?);
     let of_ranks = ranks_line(solve.rank_plan(&device), &device, solve.scalar);
     context.observer.plan(&(line + &of_cards + &of_ranks + &memory_lines(&memory)))?;

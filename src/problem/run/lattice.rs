@@ -42,15 +42,11 @@ impl<'p, T: Scalar> Diagonalised<'p, T> for LatticeProblem {
         self.solve()
     }
 
-    fn check(&self) -> Result<(), Error> {
+    fn heading(&self) -> Result<String, Error> {
         if self.file.output.vectors {
             self.model.check_list()?;
         }
-        Ok(())
-    }
-
-    fn heading(&self) -> String {
-        self.describe() + "\n"
+        Ok(self.describe() + "\n")
     }
 
     fn received(&self, device: &Device) -> Result<Option<Received>, Error> {

@@ -83,7 +83,9 @@ pub trait Solvable: Problem {
     ///
     /// # Errors
     /// [`Error::NotOfFamily`].
-    fn check_shapes(&self) -> Result<(), Error>;
+    fn check_shapes(&self) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// Times the shapes of its kernels on a card and keeps the fastest for later runs.
     ///
@@ -118,10 +120,6 @@ impl Solvable for LatticeProblem {
         self.file.output.folder.as_deref()
     }
 
-    fn check_shapes(&self) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn tune(&self, device: &Device) -> Result<Tuning, Error> {
         Ok(crate::exact::tune(&self.model, self.file.solve.precision, device)?)
     }
@@ -134,10 +132,6 @@ impl Solvable for MoleculeProblem {
 
     fn folder(&self) -> Option<&Path> {
         self.file.output.folder.as_deref()
-    }
-
-    fn check_shapes(&self) -> Result<(), Error> {
-        Ok(())
     }
 
     fn tune(&self, device: &Device) -> Result<Tuning, Error> {
@@ -177,10 +171,6 @@ impl Solvable for TensorProblem {
 
     fn folder(&self) -> Option<&Path> {
         None
-    }
-
-    fn check_shapes(&self) -> Result<(), Error> {
-        Ok(())
     }
 
     fn tune(&self, device: &Device) -> Result<Tuning, Error> {

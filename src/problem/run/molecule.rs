@@ -9,7 +9,7 @@ use crate::ci::{
     CiProblem, CiSolution, NaturalOrbitals, OneBody, OneElectron, Space, TwoBody, natural_orbitals, write_densities,
 };
 use crate::input::SolveSpec;
-use crate::problem::MoleculeProblem;
+use crate::problem::{MoleculeProblem, Problem};
 use crate::report::{
     BasisStates, FamilyRecord, LevelAverages, Method, ModelRecord, MoleculeRecord, VectorFile, VectorList,
 };
@@ -35,8 +35,9 @@ impl<'p> Diagonalised<'p, f64> for MoleculeProblem {
         self.solve()
     }
 
-    fn check(&self) -> Result<(), Error> {
-        Ok(self.file.observed(self.molecule.integrals.orbitals).map(drop)?)
+    fn heading(&self) -> Result<String, Error> {
+        self.file.observed(self.molecule.integrals.orbitals)?;
+        Ok(self.describe())
     }
 
     /// The states, and a level at a time once more.
