@@ -106,7 +106,7 @@ impl<'m, T: Scalar> Diagonalisable<T> for ModelProblem<'m> {
             false => (pairs, Vec::new()),
         };
         let states = Eigenstates::new((&hamiltonian, device), (pairs, setup_seconds), constant)?;
-        Ok(Solution { model: *user, states, partners, shape, way, source, prepared })
+        Ok(Solution { model: user, states, partners, shape, way, source, prepared })
     }
 }
 

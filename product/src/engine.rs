@@ -59,7 +59,10 @@ impl dyn ProductEngine {
     }
 }
 
-/// The multiply as it runs on a device, what runs it, and bounds of its norm. `edited` stands in for the generated text.
+/// A multiply as it runs on a device, what runs it, and bounds of its norm.
+pub(super) type PlacedEngine = (Arc<dyn Multiply>, Box<dyn ProductEngine>, NormBounds);
+
+/// Fits a multiply to a device, compiles and uploads. `edited` stands in for the generated text.
 ///
 /// # Errors
 /// The plan has no text; the device's: too little memory, kernels that do not compile.
@@ -68,7 +71,7 @@ pub(super) fn placed_engine(
     edited: Option<&KernelText>,
     name: &str,
     device: &Device,
-) -> Result<(Arc<dyn Multiply>, Box<dyn ProductEngine>, NormBounds), PrepareError> {
+) -> Result<PlacedEngine, PrepareError> {
     let multiply = multiply.replacement(device)?.unwrap_or(multiply);
     let what = format!("one multiply of {name}");
     if let Some(ranks) = device.ranks() {
