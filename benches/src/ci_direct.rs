@@ -6,7 +6,9 @@
 //! in its best format. Every product is compared with the stored matrix's before a time is printed; where that does not fit, with the first.
 
 use super::seeded;
-use eigenforge::ci::{self, CiOperator, CiSolve, DirectError, MatrixError, Molecule, OnTheFlyError, ProductKind};
+use eigenforge::ci::{
+    self, CiProblem, CiSolve, DirectError, Hamiltonian, MatrixError, Molecule, OnTheFlyError, ProductKind,
+};
 use eigenforge::exact::PrepareError;
 use eigenforge::sparse::{Csr, FormatRequest, SparseOperator, Target};
 use eigenforge::spmv::SpmvError;
@@ -146,7 +148,7 @@ pub fn run(
 /// The stored matrix, unless the host has no memory for it by the plan: counting 10¹¹ elements to refuse them takes minutes.
 fn matrix(molecule: &Molecule, device: &Device) -> Result<Csr, MatrixError> {
     let Molecule { integrals, space, .. } = molecule;
-    let plan = CiSolve::new(integrals, space).storage_plan(device).ok();
+    let plan = CiProblem::storage_plan(&CiSolve::new(integrals, space), device).ok();
     let host = Device::cpu().memory();
     let stored = plan.into_iter().flat_map(|plan| plan.ways).find(|way| way.way == ProductKind::Stored);
     match stored.filter(|way| way.host_bytes > host.free) {
@@ -166,7 +168,7 @@ fn matrix(molecule: &Molecule, device: &Device) -> Result<Csr, MatrixError> {
 fn shapes(bench: &mut Bench<'_>, molecule: &Molecule) -> Result<(), DirectBenchError> {
     let Molecule { integrals, space, .. } = molecule;
     let started = Instant::now();
-    let ours = CiOperator::new(&ci::full_ci(integrals, space, None, bench.device)?, bench.device)?;
+    let ours = Hamiltonian::new(ci::full_ci(integrals, space, None, bench.device)?, "ci", bench.device)?;
     let ready = started.elapsed().as_secs_f64();
     bench.time(format!("as the model has it, ready in {ready:.3} s"), &ours)?;
     let mut all = Vec::new();
@@ -189,7 +191,7 @@ fn shapes(bench: &mut Bench<'_>, molecule: &Molecule) -> Result<(), DirectBenchE
             Err(DirectError::Plan(_)) => continue,
             plan => plan?,
         };
-        match CiOperator::new(&plan, bench.device) {
+        match Hamiltonian::new(plan, "ci", bench.device) {
             Ok(operator) => bench.time(format!("{shape:?}"), &operator)?,
             Err(PrepareError::Device(DeviceError::Launch(_))) => continue,
             Err(error) => return Err(error.into()),
@@ -203,12 +205,13 @@ fn lanes(bench: &mut Bench<'_>, molecule: &Molecule) -> Result<(), DirectBenchEr
     let Molecule { integrals, space, .. } = molecule;
     let started = Instant::now();
     let plan = ci::row_by_row(integrals, space, None, bench.device)?;
-    let ours = CiOperator::new(&plan, bench.device)?;
+    let ours = Hamiltonian::new(plan.clone(), "ci", bench.device)?;
     let ready = started.elapsed().as_secs_f64();
     let elements = plan.cost().flops / 2.0;
     bench.time(format!("as the model has it ({elements} elements), ready in {ready:.3} s"), &ours)?;
     for lanes in [1, 2, 4, 8, 16, 32].into_iter().filter(|_| bench.device.runs_kernels()) {
-        let operator = CiOperator::new(&ci::row_by_row(integrals, space, Some(lanes), bench.device)?, bench.device)?;
+        let operator =
+            Hamiltonian::new(ci::row_by_row(integrals, space, Some(lanes), bench.device)?, "ci", bench.device)?;
         bench.time(format!("{lanes} lanes"), &operator)?;
     }
     Ok(())

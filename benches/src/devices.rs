@@ -6,8 +6,8 @@
 //! its time is printed: z·Hx is x·Hz, and one card has the same x·Hx, z·Hx and ‖Hx‖.
 
 use super::median;
-use eigenforge::ci::{self, CiOperator, DirectError, Molecule, MoleculeError, OnTheFlyError};
-use eigenforge::exact::{Hamiltonian, PrepareError};
+use eigenforge::ci::{self, DirectError, Hamiltonian, Molecule, MoleculeError, OnTheFlyError};
+use eigenforge::exact::PrepareError;
 use eigenforge::input::{InputError, InputFile, ModelFile};
 use eigenforge::operator::OperatorError;
 use eigenforge::words::{grouped, size};
@@ -223,7 +223,7 @@ fn lattice<T: Scalar>(
     let model = model.working();
     let vector = model.dimension().saturating_mul(T::TYPE.bytes() as u64);
     let product = |device: &Device| -> Result<Box<dyn LinearOperator<T>>, DevicesBenchError> {
-        Ok(Box::new(Hamiltonian::with_plan(model, model.multiply(T::TYPE)?, device)?))
+        Ok(Box::new(model.hamiltonian(model.multiply(T::TYPE)?, device)?))
     };
     let received = model.received(T::TYPE, devices[1].cards_for(vector)?)?.map(|received| received.bytes);
     compared(&file.name, model.dimension(), model.table_bytes(), received, (&product, devices, rate, repeats))
@@ -242,7 +242,7 @@ fn of_molecule(
             true => ci::full_ci(integrals, space, None, device)?,
             false => ci::row_by_row(integrals, space, None, device)?,
         };
-        Ok(Box::new(CiOperator::new(&plan, device)?))
+        Ok(Box::new(Hamiltonian::new(plan, "ci", device)?))
     };
     // Each card gets what the others have of x once.
     let (rows, cards) = (space.len(), u64::from(devices[1].cards_for(8 * space.len())?));

@@ -245,8 +245,9 @@ pub(super) fn chain(error: &dyn std::error::Error) -> String {
 }
 
 /// The operator of the file, ready on the device.
-fn hamiltonian(file: &ModelFile, device: &Device) -> Result<Hamiltonian, BenchError> {
-    Ok(Hamiltonian::new(&file.to_model()?, ScalarType::F64, device)?)
+fn hamiltonian(file: &ModelFile, device: &Device) -> Result<Hamiltonian<'static>, BenchError> {
+    let model = file.to_model()?;
+    Ok(model.hamiltonian(model.multiply(ScalarType::F64)?, device)?)
 }
 
 /// To the residual norm of the arguments, which is the baseline's too: ours are told it as a share of the norm.

@@ -31,7 +31,6 @@
 //! | `stored` | the way of a stored matrix |
 //! | `direct` | the ways of a full space, without a matrix |
 //! | `on_the_fly` | the ways of any space, with rows recomputed in each product |
-//! | `on_device` | what do solvers multiply with? |
 //! | `non_zeros` | how many elements has the matrix, before it is made? |
 //! | `estimate`, `storage` | stored or from the integrals: what does each cost, and which is used? |
 //! | `guess` | what does the lowest state look like, before anything is solved? |
@@ -60,7 +59,6 @@ mod matrix;
 mod molecule;
 mod natural;
 mod non_zeros;
-mod on_device;
 mod on_the_fly;
 mod operator;
 mod orbital_window;
@@ -82,6 +80,7 @@ pub use count::{CountError, Reference, StateCounts};
 pub use density::products as density_products;
 pub use density::{DensityError, OneBody, TwoBody, write_densities};
 pub use direct::{DirectError, full_ci, full_ci_shape};
+pub use eigenforge_product::Hamiltonian;
 pub use error::CiError;
 pub use estimate::{Estimate, PRODUCTS, ProductKind, StorageError};
 pub use fcidump::{
@@ -93,12 +92,11 @@ pub use matrix::{CiHamiltonian, MatrixError, THRESHOLD, matrix};
 pub use molecule::{Molecule, MoleculeError};
 pub use natural::{NaturalOrbitals, natural_orbitals};
 pub use non_zeros::Census;
-pub use on_device::CiOperator;
 pub use on_the_fly::{OnTheFlyError, row_by_row};
 pub use operator::{LoweringError, electrons};
 pub use orbital_window::WindowError;
 pub use slater_condon::matrix_element;
-pub use solve::{CiPlan, CiSolution, CiSolve};
+pub use solve::{CiPlan, CiProblem, CiSolution, CiSolve};
 pub use space::{FileError, Space, SpaceError};
 pub use spec::{CiSpec, SpaceSpec};
 pub use spin::{SharpLevel, StateSpin, spins};

@@ -6,39 +6,42 @@
 //! | rows made in each product | lanes over the moves of a β string |
 //! | a stored matrix | format, lanes, threads |
 //!
-//! In: a [`CiSolve`] and a CUDA device. Out: the fastest shape, kept beside the kernel cache for later runs
+//! In: a solve and a CUDA device. Out: the fastest shape, kept beside the kernel cache for later runs
 //! ([`eigenforge_runtime::tune`]).
 
 use super::direct::DirectError;
 use super::error::CiError;
 use super::estimate::ProductKind;
-use super::on_device::CiOperator;
-use super::solve::CiSolve;
-use super::way::NamedPlan;
+use super::solve::{CiProblem, Solve, request};
+use super::way::{NAME, NamedPlan};
 use super::ways;
-use eigenforge_product::{Multiply, MultiplyPlan, PrepareError};
+use eigenforge_product::{Eigenproblem, Hamiltonian, Multiply, MultiplyPlan, PrepareError};
 use eigenforge_runtime::jit::Settings;
 use eigenforge_runtime::tune::{Choice, Choices, ShapeRace, TimedProduct, Tuning, check_device};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator};
 use std::sync::Arc;
 
-impl CiSolve<'_> {
+impl CiProblem<'_> {
     /// Times every shape of the product on the device and keeps the fastest; `name` is the molecule's, for display.
     ///
     /// # Errors
     /// Another device than a CUDA card; a product that does not fit; a shape whose numbers differ, which is a fault of
     /// eigenforge.
-    pub fn tune(&self, name: &str, device: &Device) -> Result<Tuning, CiError> {
+    pub fn tune(solve: &Solve<'_>, name: &str, device: &Device) -> Result<Tuning, CiError> {
         check_device(device)?;
-        self.race(name, device, &Choices::open(&Settings::from_env().map_err(DeviceError::from)?))
+        CiProblem::race(solve, name, device, &Choices::open(&Settings::from_env().map_err(DeviceError::from)?))
     }
 
     /// The shape that an earlier run tuned for this product on this device.
-    pub(super) fn earlier_shape(&self, way: ProductKind, device: &Device) -> Result<Option<Choice>, CiError> {
-        if !self.tuned {
+    pub(super) fn earlier_shape(
+        solve: &Solve<'_>,
+        way: ProductKind,
+        device: &Device,
+    ) -> Result<Option<Choice>, CiError> {
+        if !solve.tuned {
             return Ok(None);
         }
-        Choice::earlier(device, || Ok(self.tuned_problem(way)))
+        Choice::earlier(device, || Ok(solve.problem.tuned_problem(way)))
     }
 
     /// What a choice is for: the matrix, and how it is multiplied.
@@ -46,15 +49,15 @@ impl CiSolve<'_> {
         format!("molecule {} {way} {:?}", self.identity(), self.wish)
     }
 
-    fn race(&self, name: &str, device: &Device, choices: &Choices) -> Result<Tuning, CiError> {
-        let plan = self.storage_plan(device)?;
-        let (integrals, _) = self.without_constant();
-        let request = self.request(&integrals, device);
+    fn race(solve: &Solve<'_>, name: &str, device: &Device, choices: &Choices) -> Result<Tuning, CiError> {
+        let plan = CiProblem::storage_plan(solve, device)?;
+        let (integrals, _) = solve.problem.without_constant();
+        let request = request(solve, &integrals, device);
         let way = ways::way(plan.way, &request);
         let shapes = way.map_or(Ok(Vec::new()), |way| way.shapes(&request))?;
         let table_bytes = plan.ways.iter().find(|way| way.way == plan.way).map_or(0, |way| way.bytes);
-        let length = usize::try_from(self.space.len()).unwrap_or(usize::MAX);
-        let problem = self.tuned_problem(plan.way);
+        let length = usize::try_from(solve.problem.space.len()).unwrap_or(usize::MAX);
+        let problem = solve.problem.tuned_problem(plan.way);
         // C read once and σ written once, and a matrix.
         let bytes = 16.0 * length as f64 + if plan.way == ProductKind::Stored { table_bytes as f64 } else { 0.0 };
         let race = ShapeRace { name, problem: &problem, length, bytes, table_bytes };
@@ -65,7 +68,7 @@ impl CiSolve<'_> {
 
 /// The product of a shape on a device.
 fn timed<'b>(multiply: Arc<dyn Multiply>, device: &Device) -> Result<TimedProduct<'b>, CiError> {
-    let operator = CiOperator::new(&MultiplyPlan(multiply), device)?;
+    let operator = Hamiltonian::new(MultiplyPlan(multiply), NAME, device)?;
     Ok(Box::new(move |x, y| operator.apply(x, y).map(Some)))
 }
 
@@ -109,8 +112,8 @@ mod tests {
             for (space, storage, least) in
                 [(&full, Storage::Direct, 4), (&part, Storage::Direct, 6), (&full, Storage::Stored, 3)]
             {
-                let solve = CiSolve::new(&integrals, space).storage(storage);
-                let tuning = solve.race("a chain", &device, &Choices::none()).unwrap();
+                let solve = CiProblem::new(&integrals, space).storage(storage).solve();
+                let tuning = CiProblem::race(&solve, "a chain", &device, &Choices::none()).unwrap();
                 let mut names: Vec<&str> = tuning.timings.iter().map(|timing| timing.name.as_str()).collect();
                 assert!(names.len() >= least, "{storage:?}: {names:?}, left out {:?}", tuning.left_out);
                 names.sort_unstable();

@@ -1,11 +1,10 @@
 //! How H was multiplied in a run.
 
 use super::estimate::ProductKind;
-use super::on_device::CiOperator;
 use super::storage::StoragePlan;
 use eigenforge_product::sparse::Format;
-use eigenforge_product::{MultiplyPlan, PlannedChoice};
-use eigenforge_runtime::LinearOperator;
+use eigenforge_product::{Hamiltonian, MultiplyPlan, PlannedChoice};
+use eigenforge_runtime::Device;
 use eigenforge_runtime::tune::{Choice, ShapeUsed};
 
 /// How H was multiplied.
@@ -29,10 +28,10 @@ impl StorageUsed {
     pub(super) fn new(
         plan: StoragePlan,
         multiply: &MultiplyPlan,
-        operator: &CiOperator<'_>,
+        (operator, device): (&Hamiltonian<'_>, &Device),
         choice: Option<Choice>,
     ) -> StorageUsed {
-        let (device, stored) = (operator.device(), multiply.0.format());
+        let stored = multiply.0.format();
         let of_cards = operator.sharing().map_or(String::new(), |sharing| format!("; of several cards {sharing}"));
         let of_format = stored.as_ref().and_then(|stored| Some(stored.ranking?.reason.clone() + &of_cards));
         let by_kernels = device.runs_kernels();

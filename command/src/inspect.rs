@@ -105,7 +105,7 @@ fn over_ranks(file: &InputFile, ranks: usize) -> Result<String, CommandError> {
         }
         InputFile::Ci(ci) => {
             let problem = MoleculeProblem::read((**ci).clone())?;
-            let plan = problem.solve().over_ranks(ranks).map(|plan| plan.describe(ScalarType::F64));
+            let plan = problem.solve().over_ranks(ranks, false).map(|plan| plan.describe(ScalarType::F64));
             Ok(format!("ranks    {ranks}: {}", plan.as_deref().unwrap_or(RankPlan::ALONE)))
         }
         _ => Err(refuse::refusal(Family::from_file(file), "--ranks", super::ranks::only_one(file))),

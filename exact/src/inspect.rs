@@ -1,17 +1,15 @@
 //! A model's generated files, its operator as data, and any stage of it as text.
 
 use super::averages;
-use super::{Model, MultiplyPlan, Solve};
+use super::{Model, ModelProblem, MultiplyPlan, Solve};
 use eigenforge_core::operator::{Operator, OperatorError};
 use eigenforge_core::path::{self, GeneratedFile, OperatorIr, Stage, StageError, StructureKind, solver_programs};
-use eigenforge_product::ShownText;
 use eigenforge_runtime::jit::{JitError, Overrides};
 use eigenforge_runtime::machine::Machine;
-use eigenforge_runtime::solvers::{MatrixOutline, rehearse};
 use eigenforge_templates::ScalarType;
 
 impl Model {
-    /// The generated files of the model in f64: its multiply, and the averages. [`Solve::generated`] adds what the solver launches.
+    /// The generated files of the model in f64: its multiply, and the averages. [`ModelProblem::generated`] adds what the solver launches.
     ///
     /// # Errors
     /// A plan that cannot be made, such as one of a stored matrix that does not fit in memory.
@@ -28,18 +26,15 @@ impl Model {
     }
 
     fn files_of(&self, multiply: &MultiplyPlan, scalar: ScalarType) -> Result<Vec<GeneratedFile>, StageError> {
-        let file = |shown: ShownText| GeneratedFile::new(shown.text, shown.launches, shown.cost);
-        let mut files: Vec<GeneratedFile> = multiply.0.shown_texts()?.into_iter().map(file).collect();
-        files.iter_mut().skip(1).for_each(|file| file.when = "for blocks of vectors");
+        let mut files = multiply.generated()?;
         let averaged = self.averaged();
         if !averaged.basis().is_listed() {
             files.push(averages::generated(averaged, scalar)?.launched("for averages"));
         } else if let Some(rows) = averaged.made_rows(scalar) {
             // Those of a symmetry sector are taken by the kernels of its rows, whatever multiplies; others of listed states on the host.
-            let shown = MultiplyPlan::from(rows).0.shown_texts()?.into_iter();
-            let is_new = |shown: &ShownText| files.iter().all(|file| file.text.name != shown.text.name);
-            let shown: Vec<ShownText> = shown.filter(is_new).collect();
-            files.extend(shown.into_iter().map(|shown| file(shown).launched("for averages")));
+            let mut others = MultiplyPlan::from(rows).generated()?;
+            others.retain(|other| files.iter().all(|file| file.text.name != other.text.name));
+            files.extend(others.into_iter().map(|other| other.launched("for averages")));
         }
         Ok(files)
     }
@@ -83,34 +78,21 @@ impl Model {
     }
 }
 
-impl Solve<'_> {
+impl ModelProblem<'_> {
     /// The generated files that a run can launch on a card, each with the line that says when: the multiply, the averages, and the
-    /// solver's vector programs. Of a solver that is not chosen those of the one that [`Solve::choose`] takes on an H200.
+    /// solver's vector programs.
     ///
     /// # Errors
     /// As of [`Model::generated`].
-    pub fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
-        let (model, scalar) = (self.model().working(), self.scalar_type());
-        let multiply = model.multiply_without_constant(scalar)?;
-        let mut files = self.model().files_of(&multiply, scalar)?;
-        if self.announced().is_empty() {
+    pub fn generated(solve: &Solve<'_>) -> Result<Vec<GeneratedFile>, StageError> {
+        let ModelProblem { model, observables } = &solve.problem;
+        let multiply = model.working().multiply_without_constant(solve.scalar)?;
+        let mut files = model.files_of(&multiply, solve.scalar)?;
+        if observables.is_empty() {
             files.retain(|file| file.when != "for averages");
         }
-        let programs = rehearse(self.solver(), &self.real_options(), &self.outline(&multiply));
-        files.extend(solver_programs(model.dimension(), &programs)?);
+        files.extend(solver_programs(model.working().dimension(), &solve.rehearsed(&multiply))?);
         Ok(files)
-    }
-
-    /// What is known of H before it is made, multiplied in this way.
-    pub(super) fn outline(&self, multiply: &MultiplyPlan) -> MatrixOutline {
-        let model = self.model().working();
-        MatrixOutline {
-            dimension: model.dimension(),
-            scalar: self.scalar_type(),
-            diagonal: Some(multiply.0.diagonal_text()),
-            guess: multiply.0.guess_text(),
-            is_complex: model.is_complex(),
-        }
     }
 }
 

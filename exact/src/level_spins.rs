@@ -126,7 +126,7 @@ impl Model {
 }
 
 impl<T: Scalar> Solution<'_, T> {
-    /// The total spins of each level, in the order of [`Solution::levels`]; none where H does not conserve the total spin. `lowest` is
+    /// The total spins of each level, in the order of [`levels`](eigenforge_product::Eigenstates::levels); none where H does not conserve the total spin. `lowest` is
     /// ⟨S²⟩ of the lowest level where it is known already. Of several ranks the first has them; every rank asks.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Operator + Sector → Model → Structure → plan (templates) → text → Hamiltonian on a device → solver → Solution
-//!                     model.rs  structure.rs    ways.rs                 hamiltonian.rs        solve.rs
+//!                     model.rs  structure.rs    ways.rs                                       solve.rs
 //! ```
 //!
 //! States of more than 64 bits, 128 at most, and those of symmetry sectors (`symmetric/`) are listed, and H is a stored sparse matrix
@@ -22,7 +22,7 @@ mod cpu;
 mod fit;
 mod gauged;
 mod general;
-mod hamiltonian;
+mod identity;
 mod inspect;
 mod kronecker;
 mod level_spins;
@@ -45,16 +45,15 @@ mod ways;
 mod working;
 
 pub use eigenforge_product::ranks::RankPlan;
-pub use eigenforge_product::{MultiplyPlan, PrepareError, Received, StoredHamiltonian};
+pub use eigenforge_product::{Hamiltonian, MultiplyPlan, PrepareError, Received, StoredHamiltonian};
 pub use eigenforge_runtime::tune::{ShapeSource, Tuning};
 pub use general::GeneralMultiply;
-pub use hamiltonian::Hamiltonian;
 pub use kronecker::{KroneckerMultiply, SpeciesMatrix};
 pub use level_spins::LevelSpin;
 pub use model::{InSector, LARGEST_DENSE, Model};
 pub use observables::{averages_of, averages_on_host};
 pub use shared::{ShareError, SharedKernels, share_kernels};
-pub use solve::{Davidson, Dense, Lanczos, Lobpcg, Olsen, RunError, Solution, Solve};
+pub use solve::{Davidson, Dense, Lanczos, Lobpcg, ModelProblem, Olsen, RunError, Solution, Solve};
 pub use structure::{Moves, Structure};
 pub use symmetric::{PairRows, PartnerRows, SectorRows, StringRows};
 pub use tune::tune;

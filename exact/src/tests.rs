@@ -1,6 +1,6 @@
 //! Oracle tests of the multiply: dense matrix = CPU = CUDA (when EIGENFORGE_TEST_DEVICE=cuda), on random operators.
 
-use super::{Hamiltonian, InSector, Model, Solve, samples};
+use super::{InSector, Model, Solve, samples};
 use eigenforge_core::basis::{Down, Up};
 use eigenforge_core::lattice::Lattice;
 use eigenforge_core::operator::{MatrixStorage, Operator, Spin, Symmetry, build};
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 fn error_of<T: Scalar>(model: &Model, device: &Device, seed: u64) -> f64 {
     let dense = model.dense().unwrap();
     let n = dense.nrows();
-    let hamiltonian = Hamiltonian::new(model, T::TYPE, device).unwrap();
+    let hamiltonian = model.hamiltonian(model.multiply(T::TYPE).unwrap(), device).unwrap();
     let x: Vector<T> = device.random(n, seed).unwrap();
     let mut y: Vector<T> = device.upload(&vec![T::from_f64(f64::NAN); n]).unwrap();
     let dot = hamiltonian.apply(&x, &mut y).unwrap();
@@ -50,7 +50,7 @@ fn check(model: &Model) {
 fn check_block(model: &Model, at_once: u32) {
     for device in devices() {
         let n = model.dimension() as usize;
-        let hamiltonian = Hamiltonian::new(model, <f64 as Scalar>::TYPE, &device).unwrap();
+        let hamiltonian = model.hamiltonian(model.multiply(<f64 as Scalar>::TYPE).unwrap(), &device).unwrap();
         let hamiltonian = hamiltonian.with_vectors_at_once(at_once);
         let longest = if at_once > 1 && device.runs_kernels() { at_once } else { 1 };
         assert_eq!(hamiltonian.vectors_at_once(11)[0], longest, "{}", device.name());
@@ -157,7 +157,8 @@ fn the_cpus_bits_are_the_same_on_any_number_of_threads() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let device = Device::cpu();
-            let hamiltonian = Hamiltonian::new(&model, eigenforge_templates::ScalarType::F64, &device).unwrap();
+            let hamiltonian =
+                model.hamiltonian(model.multiply(eigenforge_templates::ScalarType::F64).unwrap(), &device).unwrap();
             let x: Vector<f64> = device.random(252 * 210, 3).unwrap();
             let mut y: Vector<f64> = device.zeros(x.len()).unwrap();
             let dot = hamiltonian.apply(&x, &mut y).unwrap();

@@ -3,7 +3,7 @@
 //! In: a model and a CUDA device. Out: the fastest of [`Multiply::candidates`], kept beside the kernel cache for later runs
 //! ([`eigenforge_runtime::tune`]).
 
-use super::{Hamiltonian, Model, MultiplyPlan, PrepareError, RunError};
+use super::{Model, MultiplyPlan, PrepareError, RunError};
 use eigenforge_runtime::jit::Settings;
 use eigenforge_runtime::tune::{Choice, Choices, ShapeRace, ShapeSource, TimedProduct, Tuning, check_device};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Scalar};
@@ -68,7 +68,7 @@ fn raced<T: Scalar>(model: &Model, device: &Device, choices: &Choices) -> Result
         table_bytes: model.table_bytes(),
     };
     let product = |candidate: MultiplyPlan| -> (String, Result<TimedProduct<'_, T>, PrepareError>) {
-        let (shape, built) = (candidate.shape(), Hamiltonian::with_plan(model, candidate, device));
+        let (shape, built) = (candidate.shape(), model.hamiltonian(candidate, device));
         (
             shape,
             built.map(|hamiltonian| -> TimedProduct<'_, T> { Box::new(move |x, y| hamiltonian.apply(x, y).map(Some)) }),

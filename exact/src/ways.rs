@@ -8,7 +8,7 @@ use super::stored::StoredWay;
 use super::symmetric::{OrbitsWay, PairsWay, PartnersWay, StringsWay};
 use super::way::{Request, Way};
 use eigenforge_core::operator::OperatorError;
-use eigenforge_product::{MultiplyPlan, PlannedChoice, PlannedWay};
+use eigenforge_product::{Hamiltonian, MultiplyPlan, PlannedChoice, PlannedWay, PrepareError};
 use eigenforge_runtime::{Device, trace};
 use eigenforge_templates::ScalarType;
 
@@ -89,6 +89,15 @@ impl Model {
     pub(super) fn planned(&self, request: &Request<'_>) -> Result<MultiplyPlan, OperatorError> {
         let _planning = trace::span("generate", "plan");
         Ok(MultiplyPlan(self.way().plan(self, request)?))
+    }
+
+    /// H on a device by a given plan, which must be of this model. A plan by [`Model::multiply_without_constant`] leaves out the model's
+    /// [constant](Model::constant), as solvers do.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn hamiltonian(&self, plan: MultiplyPlan, device: &Device) -> Result<Hamiltonian<'static>, PrepareError> {
+        Ok(Hamiltonian::new(plan, self.name(), device)?.complex(self.is_complex()))
     }
 
     /// Bytes of the tables that a multiply needs on a card, and while they are made: packed neighbours of a Kronecker

@@ -8,7 +8,7 @@ use super::kernels::KernelEngine;
 use super::multiply::{Multiply, NormBounds};
 use super::rank::RankEngine;
 use crate::sparse::SparseOperator;
-use eigenforge_runtime::{Device, DeviceError, LinearOperator, PerScalar, Scalar, Vector};
+use eigenforge_runtime::{Device, DeviceError, LinearOperator, PerScalar, Scalar};
 use eigenforge_templates::KernelText;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -59,43 +59,19 @@ impl dyn ProductEngine {
     }
 }
 
-/// A multiply fitted to a device, with its engine and bounds of the norm.
-pub struct Placed {
-    /// The multiply as it runs there.
-    pub multiply: Arc<dyn Multiply>,
-    /// What runs it.
-    pub engine: Box<dyn ProductEngine>,
-    /// Bounds of the norm.
-    pub bounds: NormBounds,
-}
+/// A multiply as it runs on a device, what runs it, and bounds of its norm.
+pub(super) type PlacedEngine = (Arc<dyn Multiply>, Box<dyn ProductEngine>, NormBounds);
 
-impl Placed {
-    /// Refuses vectors of another length.
-    ///
-    /// # Errors
-    /// The lengths.
-    pub fn check<T: Scalar>(&self, x: &[&Vector<T>], y: &[Vector<T>]) -> Result<(), DeviceError> {
-        let n = self.multiply.dimension();
-        match x.iter().map(|x| x.len()).chain(y.iter().map(Vector::len)).find(|length| *length != n) {
-            None => Ok(()),
-            Some(found) => {
-                let (expected, found) = (format!("vectors of {n} elements"), found.to_string());
-                Err(DeviceError::Arguments { what: "multiply by H".into(), expected, found })
-            }
-        }
-    }
-}
-
-/// Puts a multiply on a device: plans it for the device, compiles, uploads. `edited` stands in for the generated text.
+/// Fits a multiply to a device, compiles and uploads. `edited` stands in for the generated text.
 ///
 /// # Errors
 /// The plan has no text; the device's: too little memory, kernels that do not compile.
-pub fn place(
+pub(super) fn placed_engine(
     multiply: Arc<dyn Multiply>,
     edited: Option<&KernelText>,
     name: &str,
     device: &Device,
-) -> Result<Placed, PrepareError> {
+) -> Result<PlacedEngine, PrepareError> {
     let multiply = multiply.replacement(device)?.unwrap_or(multiply);
     let what = format!("one multiply of {name}");
     if let Some(ranks) = device.ranks() {
@@ -107,11 +83,11 @@ pub fn place(
         device.check_work(&what, multiply.work())?;
         let multiply = if device.runs_kernels() { fitted(multiply, device) } else { multiply };
         let (engine, bounds) = RankEngine::new(&multiply, ranks, device)?;
-        return Ok(Placed { multiply, engine: Box::new(engine), bounds });
+        return Ok((multiply, Box::new(engine), bounds));
     }
     if let Some(engine) = multiply.own_engine(device)? {
         let bounds = multiply.norm_bounds();
-        return Ok(Placed { multiply, engine, bounds });
+        return Ok((multiply, engine, bounds));
     }
     let multiply = match edited {
         Some(_) => multiply,
@@ -128,13 +104,13 @@ pub fn place(
             None => kernels.text()?,
         };
         let (engine, bounds) = KernelEngine::new(multiply.clone(), &text, device)?;
-        return Ok(Placed { multiply, engine: Box::new(engine), bounds });
+        return Ok((multiply, Box::new(engine), bounds));
     }
     device.check_overrides()?;
     let bounds = multiply.norm_bounds();
     let about = (multiply.dimension(), bounds.whole, multiply.cost());
     let engine = Box::new(HostEngine::new(device, multiply.host()?, about));
-    Ok(Placed { multiply, engine, bounds })
+    Ok((multiply, engine, bounds))
 }
 
 /// The multiply for the warps of a device.

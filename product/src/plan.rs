@@ -1,8 +1,9 @@
 //! A planned multiply, as users hold it.
 
 use super::error::PrepareError;
-use super::multiply::Multiply;
+use super::multiply::{Multiply, ShownText};
 use eigenforge_core::operator::OperatorError;
+use eigenforge_core::path::GeneratedFile;
 use eigenforge_runtime::NamedTables;
 use eigenforge_templates::{Cost, ElementFunctionText, KernelText, Launch};
 use std::sync::Arc;
@@ -57,6 +58,17 @@ impl MultiplyPlan {
             Some(kernels) => Ok(kernels.launches(&NamedTables::new())?),
             None => Ok(self.0.shown_texts()?.remove(0).launches),
         }
+    }
+
+    /// All its texts, those of several vectors at once included, as files with their launches.
+    ///
+    /// # Errors
+    /// A plan that has no text or no launches.
+    pub fn generated(&self) -> Result<Vec<GeneratedFile>, PrepareError> {
+        let file = |shown: ShownText| GeneratedFile::new(shown.text, shown.launches, shown.cost);
+        let mut files: Vec<GeneratedFile> = self.0.shown_texts()?.into_iter().map(file).collect();
+        files.iter_mut().skip(1).for_each(|file| file.when = "for blocks of vectors");
+        Ok(files)
     }
 
     /// The same in each launch shape that is worth timing, its own first.

@@ -2,7 +2,7 @@
 
 use super::plan::identity_of;
 use super::{PlanDetails, PlannedChoice, Problem};
-use crate::exact::{Model, Solve};
+use crate::exact::{Model, ModelProblem, Solve};
 use crate::input::ModelFile;
 use crate::observable::Observable;
 use crate::operator::OperatorError;
@@ -34,10 +34,8 @@ impl LatticeProblem {
     /// The solve that the file asks for, by LOBPCG where it leaves the solver out.
     pub fn solve(&self) -> Solve<'_> {
         let spec = &self.file.solve;
-        Solve::new(&self.model, spec.solver.unwrap_or(Solver::Lobpcg))
-            .options(spec.options())
-            .scalar(spec.precision)
-            .observables(self.observables())
+        let problem = ModelProblem { model: &self.model, observables: self.observables() };
+        Solve::new(problem, spec.solver.unwrap_or(Solver::Lobpcg)).options(spec.options()).scalar(spec.precision)
     }
 
     /// What is averaged over the lowest level.
@@ -143,10 +141,10 @@ impl Problem for LatticeProblem {
     }
 
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
-        let solve = self.solve();
-        match self.file.solve.solver {
-            Some(_) => solve.generated(),
-            None => solve.choose_on(&Card::H200).generated(),
+        let mut solve = self.solve();
+        if self.file.solve.solver.is_none() {
+            solve.solver = ModelProblem::solver_on(&solve, &Card::H200);
         }
+        ModelProblem::generated(&solve)
     }
 }

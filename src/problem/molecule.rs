@@ -3,13 +3,13 @@
 use super::plan::identity_of;
 use super::{PlanDetails, PlannedChoice, PlannedWay, Problem};
 use crate::basis::{Sector, count};
-use crate::ci::{self, CiError, CiPlan, CiSolve, Molecule, MoleculeError, StoragePlan, electrons};
+use crate::ci::{self, CiError, CiPlan, CiProblem, CiSolve, Molecule, MoleculeError, StoragePlan, electrons};
 use crate::exact::Received;
 use crate::input::CiFile;
 use crate::path::{GeneratedFile, OperatorIr, Stage, StageError, StructureKind, solver_programs};
 use crate::report::energy_text;
 use crate::sparse::Candidate;
-use eigenforge_product::{MultiplyPlan, ShownText};
+use eigenforge_product::{Diagonalisation, Eigenproblem, MultiplyPlan};
 use eigenforge_runtime::machine::Machine;
 use std::cell::OnceCell;
 use std::fmt::Write;
@@ -52,13 +52,14 @@ impl MoleculeProblem {
     }
 
     /// The solve that the file asks for.
-    pub fn solve(&self) -> CiSolve<'_> {
+    pub fn solve(&self) -> Diagonalisation<CiProblem<'_>> {
         let spec = &self.file.solve;
         let solver = spec.solver.unwrap_or_else(|| CiSolve::choose(&self.molecule.space));
-        CiSolve::new(&self.molecule.integrals, &self.molecule.space)
-            .solver(solver)
+        CiProblem::new(&self.molecule.integrals, &self.molecule.space)
             .storage(self.file.ci.storage)
             .format(self.file.ci.format)
+            .solve()
+            .solver(solver)
             .options(spec.options())
     }
 
@@ -77,7 +78,7 @@ impl MoleculeProblem {
         if let Some(plan) = self.plan.get() {
             return Ok(plan);
         }
-        let plan = self.solve().multiply_on(&self.machine)?;
+        let plan = CiProblem::multiply_on(&self.solve(), &self.machine)?;
         Ok(self.plan.get_or_init(|| plan))
     }
 }
@@ -174,7 +175,7 @@ impl Problem for MoleculeProblem {
     }
 
     fn identity(&self) -> Result<String, StageError> {
-        Ok(identity_of(&[&self.describe(), &self.solve().identity()]))
+        Ok(identity_of(&[&self.describe(), &self.solve().problem.identity()]))
     }
 
     fn details(&self) -> Result<Box<dyn PlanDetails + '_>, StageError> {
@@ -183,12 +184,8 @@ impl Problem for MoleculeProblem {
 
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
         let Some(multiply) = &self.plan()?.multiply else { return Ok(Vec::new()) };
-        let file = |shown: ShownText| GeneratedFile::new(shown.text, shown.launches, shown.cost);
-        let shown = multiply.0.shown_texts().map_err(CiError::from)?;
-        let mut files: Vec<GeneratedFile> = shown.into_iter().map(file).collect();
-        let rows = self.molecule.space.len();
-        files.iter_mut().skip(1).for_each(|file| file.when = "for blocks of vectors");
-        files.extend(solver_programs(rows, &self.solve().rehearsed(multiply.diagonal_text()))?);
+        let mut files = multiply.generated().map_err(CiError::from)?;
+        files.extend(solver_programs(self.molecule.space.len(), &self.solve().rehearsed(multiply))?);
         Ok(files)
     }
 }

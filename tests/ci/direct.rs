@@ -3,12 +3,12 @@
 use super::data;
 use super::operators::full_ci;
 use super::random::Random;
-use eigenforge::ci::{self, CiOperator, DirectError, Integrals, Space};
+use eigenforge::ci::{self, DirectError, Integrals, Space};
 use eigenforge::runtime::{Device, LinearOperator};
 use eigenforge::sparse::Csr;
 
 /// σ and x·σ of a seeded vector, written over NaN.
-fn product(operator: &CiOperator, x: &[f64]) -> (Vec<f64>, f64) {
+fn product(operator: &dyn LinearOperator<f64>, x: &[f64]) -> (Vec<f64>, f64) {
     let device = Device::cpu();
     let (x, mut y) = (device.upload(x).unwrap(), device.upload(&vec![f64::NAN; x.len()]).unwrap());
     let dot = operator.apply(&x, &mut y).unwrap();

@@ -4,7 +4,7 @@
 use super::data;
 use super::operators::{diagonal, full_ci};
 use super::random::Random;
-use eigenforge::ci::{self, CiOperator, DirectError, Integrals, ProductKind, Space, Storage};
+use eigenforge::ci::{self, DirectError, Integrals, ProductKind, Space, Storage};
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::testing::{devices_of_many_launches, kernel_devices, simulated_with_warps_of, teams};
 use eigenforge::runtime::{Device, LinearOperator};
@@ -12,7 +12,7 @@ use eigenforge::sparse::Target;
 use eigenforge_templates::ci::{FieldShape, FullCiShape, SlabShape};
 
 /// σ and x·σ, written over NaN.
-fn product(operator: &CiOperator, x: &[f64]) -> (Vec<f64>, f64) {
+fn product(operator: &dyn LinearOperator<f64>, x: &[f64]) -> (Vec<f64>, f64) {
     let device = operator.device();
     let (x, mut y) = (device.upload(x).unwrap(), device.upload(&vec![f64::NAN; x.len()]).unwrap());
     let dot = operator.apply(&x, &mut y).unwrap();
@@ -284,7 +284,8 @@ fn energies_of_the_reference_data_without_a_matrix() {
             let integrals = data::integrals(&case.id);
             let space = Space::full(case.norb, case.n_alpha, case.n_beta).unwrap();
             let states = case.fci_roots.len().min(2).min(space.len() as usize);
-            let solve = ci::CiSolve::new(&integrals, &space).storage(Storage::Direct).states(states).certify(false);
+            let solve =
+                ci::CiProblem::new(&integrals, &space).storage(Storage::Direct).solve().states(states).certify(false);
             let found = solve.run(&device).unwrap();
             assert_eq!(found.storage_used().storage, ProductKind::Direct, "{}", case.id);
             for (found, expected) in found.energies().iter().zip(&case.fci_roots) {

@@ -3,7 +3,7 @@
 
 use super::data;
 use super::random::Random;
-use eigenforge::ci::{CiSolution, CiSolve, Integrals, Reference, Space, StateCounts, Storage};
+use eigenforge::ci::{CiProblem, CiSolution, CiSolve, Integrals, Reference, Space, StateCounts, Storage};
 use eigenforge::runtime::Device;
 use eigenforge::runtime::solvers::{Solver, StartUsed, StopReason};
 use eigenforge::runtime::testing::card;
@@ -26,7 +26,7 @@ fn check(what: &str, integrals: &Integrals, space: &Space, expected: &[f64]) {
     let states = expected.len().min(space.len() as usize);
     for (device, storage) in ways(space, states) {
         let what = format!("{what}, {storage:?} on {}", device.name());
-        let solve = CiSolve::new(integrals, space).storage(storage).states(states);
+        let solve = CiProblem::new(integrals, space).storage(storage).solve().states(states);
         let solution = solve.run(&device).unwrap_or_else(|error| panic!("{what}: {error}"));
         assert!(matches!(solution.stop(), StopReason::Converged | StopReason::Dense), "{what}: {:?}", solution.stop());
         compare(&what, &solution, &expected[..states]);
@@ -99,7 +99,8 @@ fn lowest_states_with_two_vectors() {
         let space = Space::full(case.norb, case.n_alpha, case.n_beta).unwrap();
         for (device, storage) in ways(&space, 2) {
             let what = format!("{}, {storage:?} on {}", case.id, device.name());
-            let solve = CiSolve::new(&integrals, &space).storage(storage).solver(Solver::Olsen).certify(false);
+            let solve =
+                CiProblem::new(&integrals, &space).storage(storage).solve().solver(Solver::Olsen).certify(false);
             let found = solve.run(&device).unwrap();
             println!("{what}: {} multiplies", found.eigenpairs().multiplies);
             assert_eq!(found.stop(), StopReason::Converged, "{what}: {:?}", found.residuals());
@@ -124,17 +125,17 @@ fn fewer_vectors_where_more_do_not_fit() {
     let integrals = Random(5).integrals(orbitals, up, down);
     let space = Space::full(orbitals, up, down).unwrap();
     let solve = || CiSolve::new(&integrals, &space);
-    let (fitting, reason) = solve().fitting(&device);
-    assert_eq!(fitting.method(), Solver::Olsen, "{orbitals} orbitals, {up} + {down}, {free} bytes");
+    let (fitting, reason) = solve().choose(&device);
+    assert_eq!(fitting.solver, Solver::Olsen, "{orbitals} orbitals, {up} + {down}, {free} bytes");
     assert_eq!(reason.unwrap(), "the vectors of davidson would not fit in memory");
     for other in [solve().states(2), solve().solver(Solver::Lanczos)] {
-        let before = other.method();
-        let (after, reason) = other.fitting(&device);
-        assert_eq!((after.method(), reason), (before, None));
+        let before = other.solver;
+        let (after, reason) = other.choose(&device);
+        assert_eq!((after.solver, reason), (before, None));
     }
     let small = Space::full(4, 2, 2).unwrap();
     let integrals = Random(5).integrals(4, 2, 2);
-    assert_eq!(CiSolve::new(&integrals, &small).fitting(&device).1, None);
+    assert_eq!(CiSolve::new(&integrals, &small).choose(&device).1, None);
 }
 
 #[test]
@@ -164,7 +165,8 @@ fn degenerate_roots_are_complete() {
         let there = case.fci_roots.iter().filter(|root| (*root - last).abs() < 1e-7).count();
         for (device, storage) in ways(&space, 1) {
             let what = format!("{id}, {storage:?} on {}", device.name());
-            let solution = CiSolve::new(&integrals, &space).storage(storage).states(states).run(&device).unwrap();
+            let solution =
+                CiProblem::new(&integrals, &space).storage(storage).solve().states(states).run(&device).unwrap();
             compare(&what, &solution, &case.fci_roots[..states]);
             let level = solution.eigenpairs().levels.last().unwrap();
             assert!(there > level.returned, "{what}: the case cuts no multiplet");

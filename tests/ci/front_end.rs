@@ -3,8 +3,9 @@
 
 use super::data;
 use super::random::Random;
-use eigenforge::ci::{CiSolve, Integrals, LoweringError, OneBody, OneElectron, Space, Storage, electrons, pair};
-use eigenforge::exact::Hamiltonian;
+use eigenforge::ci::{
+    CiProblem, CiSolve, Integrals, LoweringError, OneBody, OneElectron, Space, Storage, electrons, pair,
+};
 use eigenforge::prelude::*;
 use eigenforge::runtime::LinearOperator;
 use eigenforge::runtime::simulate::Schedule;
@@ -82,7 +83,7 @@ fn exact_diagonalisation_and_configuration_interaction_of_one_operator() {
         let integrals = lower(&operator, (case.n_alpha, case.n_beta));
         let space = Space::full(integrals.orbitals, case.n_alpha, case.n_beta).unwrap();
         for storage in [Storage::Direct, Storage::Stored] {
-            let solve = CiSolve::new(&integrals, &space).storage(storage).states(states);
+            let solve = CiProblem::new(&integrals, &space).storage(storage).solve().states(states);
             compare(&format!("{storage:?}"), solve.run(&Device::cpu()).unwrap().energies());
         }
     }
@@ -308,7 +309,7 @@ fn a_diagonal_from_integral_tables() {
     let x = Random(8).vector(model.dimension());
     let expected = model.dense().unwrap().dot(&ndarray::Array1::from(x.clone()));
     for device in [Device::cpu()].into_iter().chain(kernel_devices(Schedule::Forward)) {
-        let hamiltonian = Hamiltonian::with_plan(&model, prepared.clone(), &device).unwrap();
+        let hamiltonian = model.hamiltonian(prepared.clone(), &device).unwrap();
         let (x, mut y) = (device.upload(&x).unwrap(), device.upload(&vec![f64::NAN; x.len()]).unwrap());
         hamiltonian.apply(&x, &mut y).unwrap();
         for (found, expected) in y.download().unwrap().iter().zip(&expected) {

@@ -4,7 +4,7 @@
 use super::data;
 use super::operators::{diagonal, row_by_row};
 use super::random::Random;
-use eigenforge::ci::{self, CiSolve, Integrals, OnTheFlyError, ProductKind, Space, Storage};
+use eigenforge::ci::{self, CiProblem, Integrals, OnTheFlyError, ProductKind, Space, Storage};
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::testing::{devices_of_many_launches, kernel_devices, simulated_with_warps_of};
 use eigenforge::runtime::{Device, LinearOperator};
@@ -112,7 +112,7 @@ fn lists_run_on_the_cpu_and_are_refused_where_kernels_run() {
     for device in kernel_devices(Schedule::Forward) {
         let error = ci::row_by_row(&integrals, &space, None, &device).map(drop).unwrap_err();
         assert!(matches!(error, OnTheFlyError::List { rows: 409 }), "{error}");
-        let solve = CiSolve::new(&integrals, &space).storage(Storage::Direct);
+        let solve = CiProblem::new(&integrals, &space).storage(Storage::Direct).solve();
         assert!(solve.run(&device).unwrap_err().to_string().contains("a list of 409 determinants"));
     }
 }
@@ -140,7 +140,7 @@ fn energies_by_level_of_the_reference_data_without_a_matrix() {
                 let whole = Space::excitations(case.norb, case.n_alpha, case.n_beta, truncated.level).unwrap();
                 let irrep = whole.reference_irrep(&integrals.irreps).unwrap();
                 let space = whole.in_irrep(&integrals.irreps, irrep).unwrap();
-                let solve = CiSolve::new(&integrals, &space).storage(Storage::Direct).certify(false);
+                let solve = CiProblem::new(&integrals, &space).storage(Storage::Direct).solve().certify(false);
                 let found = solve.run(&device).unwrap();
                 assert_eq!(found.storage_used().storage, ProductKind::Direct, "{}", case.id);
                 let (found, expected, level) = (found.energies()[0], truncated.energy, truncated.level);

@@ -1,26 +1,31 @@
 //! H by one way to multiply, on a device.
 
-use eigenforge::ci::{self, CiOperator, Integrals, Space};
+use eigenforge::ci::{self, Hamiltonian, Integrals, Space};
 use eigenforge::runtime::{Bind, Device, LinearOperator};
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::ci::FullCiShape;
 use eigenforge_templates::vector_program::VectorProgram;
 
 /// Full CI, in a shape or in the model's.
-pub fn full_ci<'a>(
+pub fn full_ci(
     integrals: &Integrals,
     space: &Space,
     shape: Option<FullCiShape>,
     device: &Device,
-) -> CiOperator<'a> {
+) -> impl LinearOperator<f64> + use<> {
     let plan = ci::full_ci(integrals, space, shape, device).unwrap_or_else(|error| panic!("{shape:?}: {error}"));
-    CiOperator::new(&plan, device).unwrap_or_else(|error| panic!("{shape:?}: {error}"))
+    Hamiltonian::new(plan, "ci", device).unwrap_or_else(|error| panic!("{shape:?}: {error}"))
 }
 
 /// Row by row, with a number of lanes or the model's.
-pub fn row_by_row<'a>(integrals: &Integrals, space: &Space, lanes: Option<u32>, device: &Device) -> CiOperator<'a> {
+pub fn row_by_row(
+    integrals: &Integrals,
+    space: &Space,
+    lanes: Option<u32>,
+    device: &Device,
+) -> impl LinearOperator<f64> + use<> {
     let plan = ci::row_by_row(integrals, space, lanes, device).unwrap_or_else(|error| panic!("{lanes:?}: {error}"));
-    CiOperator::new(&plan, device).unwrap_or_else(|error| panic!("{lanes:?}: {error}"))
+    Hamiltonian::new(plan, "ci", device).unwrap_or_else(|error| panic!("{lanes:?}: {error}"))
 }
 
 /// The diagonal that vector programs compute; of a rank, of all.

@@ -5,7 +5,7 @@
 use super::data;
 use super::operators;
 use super::random::Random;
-use eigenforge::ci::{self, CiHamiltonian, CiOperator, CiSolve, Integrals, ProductKind, Space, Storage, THRESHOLD};
+use eigenforge::ci::{self, CiHamiltonian, CiProblem, Hamiltonian, Integrals, ProductKind, Space, Storage, THRESHOLD};
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::solvers::{Solver, StopReason};
 use eigenforge::runtime::testing::{card_or_simulated, on_ranks};
@@ -60,7 +60,7 @@ fn compare(
 ) {
     let exact = Exact::new(integrals, space);
     let what = format!("{way:?}, {} determinants, {shape:?}, {ranks} ranks on {}", space.len(), device.name());
-    let all = on_ranks(device, ranks, |device| found(&operator(integrals, space, way, shape, device), &exact.x));
+    let all = on_ranks(device, ranks, |device| found(&*operator(integrals, space, way, shape, device), &exact.x));
     let scale = exact.y.iter().fold(integrals.unit(), |scale, y| scale.max(y.abs()));
     let close = |found: &[f64], exact: &[f64]| {
         found.len() == exact.len() && found.iter().zip(exact).all(|(a, b)| (a - b).abs() <= 1e-12 * scale)
@@ -76,7 +76,7 @@ fn compare(
     let is_list = !space.is_complete() && ci::row_by_row(integrals, space, None, device).is_err();
     // One code makes all rows and a share of them.
     if shape.is_none() && (way == ProductKind::Stored || !is_list) {
-        let (y, _, diagonal, bound) = found(&operator(integrals, space, way, None, device), &exact.x);
+        let (y, _, diagonal, bound) = found(&*operator(integrals, space, way, None, device), &exact.x);
         let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<u64>>();
         let by_other = device.runs_kernels() && (way == ProductKind::Stored || space.alpha().words().len() < ranks);
         if !by_other {
@@ -88,17 +88,19 @@ fn compare(
 }
 
 /// H by a way, on a device or on that of a rank.
-fn operator<'a>(
+fn operator(
     integrals: &Integrals,
     space: &Space,
     way: ProductKind,
     shape: Option<FullCiShape>,
     device: &Device,
-) -> CiOperator<'a> {
+) -> Box<dyn LinearOperator<f64>> {
     match (way, space.is_complete()) {
-        (ProductKind::Stored, _) => CiOperator::new(&ci::stored(integrals, space, device).unwrap(), device).unwrap(),
-        (ProductKind::Direct, true) => operators::full_ci(integrals, space, shape, device),
-        (ProductKind::Direct, false) => operators::row_by_row(integrals, space, None, device),
+        (ProductKind::Stored, _) => {
+            Box::new(Hamiltonian::new(ci::stored(integrals, space, device).unwrap(), "ci", device).unwrap())
+        }
+        (ProductKind::Direct, true) => Box::new(operators::full_ci(integrals, space, shape, device)),
+        (ProductKind::Direct, false) => Box::new(operators::row_by_row(integrals, space, None, device)),
     }
 }
 
@@ -192,7 +194,7 @@ fn states_are_those_of_one_process() {
         (Solver::Olsen, 1, Storage::Stored),
         (Solver::Dense, 2, Storage::Auto),
     ] {
-        let solve = CiSolve::new(&integrals, &space).solver(solver).states(states).storage(storage);
+        let solve = CiProblem::new(&integrals, &space).storage(storage).solve().solver(solver).states(states);
         let alone = solve.run(&Device::cpu()).unwrap();
         let vectors = alone.vectors().unwrap();
         let all = on_ranks(&Device::cpu(), 3, |device| {
@@ -220,7 +222,7 @@ fn states_are_those_of_one_process() {
 #[test]
 fn what_ranks_do_not_do_is_refused() {
     let (integrals, space) = (Random(45).integrals(4, 2, 2), Space::full(4, 2, 2).unwrap());
-    let format = CiSolve::new(&integrals, &space).storage(Storage::Stored).format(Some(FormatName::Panels));
+    let format = CiProblem::new(&integrals, &space).storage(Storage::Stored).format(Some(FormatName::Panels)).solve();
     let errors = on_ranks(&Device::cpu(), 2, |device| format.run(device).map(drop).unwrap_err().to_string());
     assert!(errors.iter().all(|error| error.contains("format = \"panels\"")), "{errors:?}");
 }

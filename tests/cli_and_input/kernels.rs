@@ -10,7 +10,7 @@
 
 use super::budget::{BLESS, Budget, exceeded, measured, table, verdict};
 use super::gallery::root;
-use eigenforge::exact::{Lobpcg, Model};
+use eigenforge::exact::{Lobpcg, Model, ModelProblem};
 use eigenforge::input::InputFile;
 use eigenforge::path::{GeneratedFile, KernelFootprint, OperatorIr, footprints};
 use eigenforge::problem;
@@ -112,7 +112,7 @@ fn texts(model: &Model, name: Option<&str>, single: bool) -> Vec<Text> {
     let kept = kinds.into_iter().take(if single { 2 } else { 1 });
     let text = |(scalar, suffix): (ScalarType, &str)| {
         let mut files = match name {
-            Some(UPDATE) => Lobpcg::new(model).scalar(scalar).generated().unwrap(),
+            Some(UPDATE) => ModelProblem::generated(&Lobpcg::new(model).scalar(scalar)).unwrap(),
             _ => model.generated_for(scalar).unwrap(),
         };
         let at = name.map_or(0, |name| files.iter().position(|file| file.text.name.starts_with(name)).unwrap());

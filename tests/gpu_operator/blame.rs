@@ -175,7 +175,7 @@ fn a_diagonal_inside_a_vector_program_is_traced_too() {
     let model = model(5.0);
     let jacobi = eigenforge::runtime::solvers::Preconditioner::Jacobi;
     let solve = Lobpcg::new(&model).preconditioner(jacobi);
-    let files = solve.generated().unwrap();
+    let files = eigenforge::exact::ModelProblem::generated(&solve).unwrap();
     let file = files.into_iter().find(|file| file.text.name == "lobpcg_update_jacobi").unwrap();
     let text = broken(file.text, "sum += (u[i] < 90.0", "sum += nope * (u[i] < 90.0");
     let Some((failure, message)) = refused(&text) else { return };

@@ -79,8 +79,8 @@ pub fn dense(model: &Model) -> Vec<Vec<f64>> {
     matrix.rows().into_iter().map(|row| row.to_vec()).collect()
 }
 
-fn hamiltonian(model: &Model, device: &Device) -> Hamiltonian {
-    Hamiltonian::new(model, ScalarType::F64, device).expect("a model that can be planned")
+fn hamiltonian(model: &Model, device: &Device) -> Hamiltonian<'static> {
+    model.hamiltonian(model.multiply(ScalarType::F64).unwrap(), device).expect("a model that can be planned")
 }
 
 /// H x on a device, the result written over NaN.

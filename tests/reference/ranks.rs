@@ -4,7 +4,7 @@
 //! In: models of every kind of multiply, ranks as threads. `tests/cli_and_input` and `tests/su3` start real processes.
 
 use super::ours;
-use eigenforge::exact::{Hamiltonian, KroneckerMultiply, Model, RankPlan, Solution, Solve};
+use eigenforge::exact::{KroneckerMultiply, Model, RankPlan, Solution, Solve};
 use eigenforge::input::ModelFile;
 use eigenforge::observable::Average;
 use eigenforge::runtime::simulate::Schedule;
@@ -69,7 +69,7 @@ fn models() -> Vec<Model> {
 
 fn product<T: Scalar>(model: &Model, device: &Device) -> (Vec<f64>, f64) {
     let n = ours::dimension(model);
-    let hamiltonian = Hamiltonian::with_plan(model, model.multiply(T::TYPE).unwrap(), device).unwrap();
+    let hamiltonian = model.hamiltonian(model.multiply(T::TYPE).unwrap(), device).unwrap();
     let device = LinearOperator::<T>::device(&hamiltonian);
     let x: Vector<T> = device.random(n, 11).unwrap();
     let mut y: Vector<T> = device.upload(&vec![T::from_f64(f64::NAN); n]).unwrap();
@@ -340,7 +340,7 @@ fn a_share_is_never_taken_for_a_vector() {
         assert!((norm - 1.0).abs() < 1e-12);
         let equal = Device::cpu().over_ranks(device.ranks().unwrap(), 2).unwrap();
         let mut other: Vector<f64> = equal.zeros(whole.len()).unwrap();
-        let hamiltonian = Hamiltonian::new(&model, ScalarType::F64, device).unwrap();
+        let hamiltonian = model.hamiltonian(model.multiply(ScalarType::F64).unwrap(), device).unwrap();
         // 20 columns of 15 are cut at 150, and so are equal shares of 300: of 3 + 2 electrons both are the same.
         assert_eq!(other.here() == vector.here(), hamiltonian.apply(vector, &mut other).is_ok());
     });

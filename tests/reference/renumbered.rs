@@ -2,7 +2,7 @@
 //! those of the user's numbers.
 
 use super::ours::{Solver, devices};
-use eigenforge::exact::{Hamiltonian, Model, Solve, averages_on_host};
+use eigenforge::exact::{Model, Solve, averages_on_host};
 use eigenforge::input::ModelFile;
 use eigenforge::observable::Averages;
 use eigenforge::runtime::{Device, LinearOperator, Vector};
@@ -19,7 +19,7 @@ fn model(site: &str, h: &str, sector: &str) -> Model {
 /// ‖H v − E v‖ with H of the user's numbers.
 fn residual(model: &Model, vector: &[f64], energy: f64) -> f64 {
     let device = Device::cpu();
-    let hamiltonian = Hamiltonian::new(model, ScalarType::F64, &device).unwrap();
+    let hamiltonian = model.hamiltonian(model.multiply(ScalarType::F64).unwrap(), &device).unwrap();
     let x = device.upload(vector).unwrap();
     let mut y: Vector<f64> = device.zeros(vector.len()).unwrap();
     hamiltonian.apply(&x, &mut y).unwrap();

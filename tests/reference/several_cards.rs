@@ -2,9 +2,7 @@
 //! Hamiltonian can take.
 
 use super::ours::Solver;
-use eigenforge::exact::{
-    Hamiltonian, KroneckerMultiply, Model, MultiplyPlan, PairRows, SectorRows, Solution, Solve, StringRows,
-};
+use eigenforge::exact::{KroneckerMultiply, Model, MultiplyPlan, PairRows, SectorRows, Solution, Solve, StringRows};
 use eigenforge::input::ModelFile;
 use eigenforge::runtime::testing::teams;
 use eigenforge::runtime::{Device, LinearOperator, Scalar, Vector};
@@ -54,7 +52,7 @@ fn check_shape<T: Scalar>(
     let x = Device::cpu().random::<T>(n, 11).unwrap().download().unwrap();
     let run = |device: &Device| {
         let multiply = change(&model.multiply(T::TYPE).unwrap());
-        let hamiltonian = Hamiltonian::with_plan(model, multiply, device).unwrap();
+        let hamiltonian = model.hamiltonian(multiply, device).unwrap();
         let x = device.upload(&x).unwrap();
         let mut y: Vector<T> = device.upload(&vec![T::from_f64(f64::NAN); n]).unwrap();
         let dot = hamiltonian.apply(&x, &mut y).unwrap();

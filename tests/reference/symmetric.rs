@@ -5,7 +5,7 @@
 
 use super::ours;
 use eigenforge::basis::{Down, Up};
-use eigenforge::exact::{Dense, Hamiltonian, InSector, Lanczos, Model, SectorRows, Solution, averages_on_host};
+use eigenforge::exact::{Dense, InSector, Lanczos, Model, SectorRows, Solution, averages_on_host};
 use eigenforge::lattice::Lattice;
 use eigenforge::operator::build::{
     b, bdag, c, cdag, electron_sdots, imaginary_unit, n, n_total, scalar, sdots, sm, sp, sx, sz,
@@ -79,7 +79,7 @@ fn rows_are_the_matrix(name: &str, whole: &Model, symmetry: &Symmetry) {
     let prepared = model.multiply(ScalarType::F64).unwrap();
     assert!(prepared.way::<SectorRows>().is_some());
     let (device, dense) = (Device::cpu(), model.dense().unwrap());
-    let hamiltonian = Hamiltonian::with_plan(&model, prepared, &device).unwrap();
+    let hamiltonian = model.hamiltonian(prepared, &device).unwrap();
     let x: Vec<f64> = (0..dense.nrows()).map(|i| ((i * 7919 + 13) % 2003) as f64 / 1001.5 - 1.0).collect();
     let mut y = device.upload(&vec![f64::NAN; x.len()]).unwrap();
     let dot = hamiltonian.apply(&device.upload(&x).unwrap(), &mut y).unwrap();

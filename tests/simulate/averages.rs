@@ -80,7 +80,9 @@ fn announced_observables_have_the_averages_of_others() {
         let Some(device) = simulated(Schedule::Forward, Checks::Watched) else { return };
         let list = model.standard_observables();
         let solve = || Lobpcg::new(&model).tolerance(1e-8);
-        let announced = solve().observables(list.clone()).run(&device).unwrap();
+        let mut announced = solve();
+        announced.problem.observables = list.clone();
+        let announced = announced.run(&device).unwrap();
         let plain = solve().run(&device).unwrap();
         assert_eq!(announced.level_averages(&list).unwrap(), plain.level_averages(&list).unwrap(), "{}", model.name());
         let others = &list[..1];

@@ -9,7 +9,7 @@ use super::devices;
 use super::gallery::{root, small_paper_problem, small_problems};
 use super::multiply::{multiply, start};
 use super::update::run;
-use eigenforge::exact::{Hamiltonian, Model};
+use eigenforge::exact::Model;
 use eigenforge::runtime::jit::Settings;
 use eigenforge::runtime::testing::card_or_skip;
 use eigenforge::runtime::{Device, Scalar, solvers};
@@ -39,7 +39,7 @@ fn multiplies<T: Scalar>(bits: &mut Bits, device: &Device, model: &Model) {
     for (prepared, what) in
         [Some((rule, "multiply")), other.map(|other| (other, "multiply by runs"))].into_iter().flatten()
     {
-        let hamiltonian = Hamiltonian::with_plan(model, prepared, device).unwrap_or_else(|error| panic!("{error}"));
+        let hamiltonian = model.hamiltonian(prepared, device).unwrap_or_else(|error| panic!("{error}"));
         let x: Vec<T> = start(model.dimension() as usize, 0);
         let (y, dot) = multiply(&hamiltonian, &x).unwrap_or_else(|error| panic!("{error}"));
         bits.insert(format!("{} {}, {what}", model.name(), T::TYPE.cuda()), hash(&y) + &sums(&[dot]));

@@ -50,7 +50,7 @@ pub fn check<T: Scalar>(devices: &[Device], model: &Model, prepared: &MultiplyPl
     let x: Vec<T> = start(n, 0);
     let run = |device: &Device| {
         let plan = || format!("{}\n{}", device.name(), prepared.plan_text());
-        let hamiltonian = Hamiltonian::with_plan(model, prepared.clone(), device);
+        let hamiltonian = model.hamiltonian(prepared.clone(), device);
         let hamiltonian = hamiltonian.unwrap_or_else(|error| panic!("{error}\n{}", plan()));
         multiply(&hamiltonian, &x).unwrap_or_else(|error| panic!("{error}\n{}", plan()))
     };

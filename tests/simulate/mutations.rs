@@ -18,7 +18,7 @@ fn caught(model: &Model, after: &str, line: &str, change: &str, classes: &[Fault
     text.text.replace_range(at..at + line.len(), change);
     let x: Vec<f64> = start(model.dimension() as usize, 0);
     for device in devices() {
-        let hamiltonian = Hamiltonian::with_text(model, prepared.clone(), &text, &device);
+        let hamiltonian = Hamiltonian::with_text(prepared.clone(), &text, model.name(), &device);
         match multiply(&hamiltonian.unwrap_or_else(|error| panic!("{error}")), &x) {
             Err(DeviceError::Simulate(SimulateError::Fault(fault))) => {
                 assert!(classes.contains(&fault.class), "'{change}' for '{line}' on {device:?}: {fault}");
@@ -100,7 +100,7 @@ fn other_parameters_than_the_plan_s_are_refused() {
         assert!(text.text.contains(line), "'{line}' is in the text");
         text.text = text.text.replace(line, change);
         let Some(device) = devices().pop() else { return };
-        let error = Hamiltonian::with_text(&model, prepared, &text, &device).err().unwrap();
+        let error = Hamiltonian::with_text(prepared, &text, model.name(), &device).err().unwrap();
         let refused = matches!(error, PrepareError::Device(DeviceError::Launch(_)));
         assert!(refused && error.to_string().contains(said), "{change}: {error}");
     }

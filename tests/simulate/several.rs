@@ -3,7 +3,7 @@
 use super::multiply::{multiply, start};
 use super::shapes::{one_of, spins};
 use super::{devices, sectors};
-use eigenforge::exact::{GeneralMultiply, Hamiltonian, Model, MultiplyPlan};
+use eigenforge::exact::{GeneralMultiply, Model, MultiplyPlan};
 use eigenforge::input::ModelFile;
 use eigenforge::runtime::{Device, LinearOperator, Scalar, Vector};
 use eigenforge_templates::exact::CoefficientArguments;
@@ -17,7 +17,7 @@ fn check<T: Scalar>(devices: &[Device], model: &Model, counts: &[usize]) {
 
 fn compare<T: Scalar>(devices: &[Device], model: &Model, prepared: &MultiplyPlan, counts: &[usize]) {
     let (dense, n) = (model.dense().unwrap(), model.dimension() as usize);
-    let of = |device: &Device| Hamiltonian::with_plan(model, prepared.clone(), device).unwrap().with_vectors_at_once(2);
+    let of = |device: &Device| model.hamiltonian(prepared.clone(), device).unwrap().with_vectors_at_once(2);
     for device in devices {
         let hamiltonian = of(device);
         let x: Vec<Vec<T>> = (0..5).map(|salt| start(n, salt)).collect();

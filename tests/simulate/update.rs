@@ -1,7 +1,7 @@
 //! One run of a solver's vector program on a device, with the model's own diagonal where the program asks for one.
 
 use super::multiply::start;
-use eigenforge::exact::{Hamiltonian, Model};
+use eigenforge::exact::Model;
 use eigenforge::runtime::{Bind, Device, ElementFunction, LinearOperator, Scalar, Vector};
 use eigenforge_templates::vector_program::{Access, VectorProgram};
 
@@ -20,7 +20,8 @@ impl Run {
 
 /// Outputs start as NaN, scalars at 0.7, 0.25, -0.2, ….
 pub fn run<T: Scalar>(device: &Device, model: &Model, program: &VectorProgram) -> Run {
-    let hamiltonian = Hamiltonian::new(model, T::TYPE, device).unwrap_or_else(|error| panic!("{error}"));
+    let hamiltonian =
+        model.hamiltonian(model.multiply(T::TYPE).unwrap(), device).unwrap_or_else(|error| panic!("{error}"));
     let n = LinearOperator::<T>::dimension(&hamiltonian);
     let diagonal = |_: &String| LinearOperator::<T>::diagonal(&hamiltonian).unwrap();
     let functions: Vec<ElementFunction> = program.functions.iter().map(diagonal).collect();

@@ -23,7 +23,7 @@ use super::hubbard::{BenchError, HubbardArguments, agree, chain, four_at_once, v
 use super::kronecker::{Hubbard, KroneckerProblem};
 use super::report::{MULTIPLY_PASSES, pass_milliseconds};
 use super::{Fingerprint, median, seeded};
-use eigenforge::exact::{Hamiltonian, Model};
+use eigenforge::exact::Model;
 use eigenforge::report::{ReportError, publish};
 use eigenforge_runtime::timing::{copy_bandwidth, least_milliseconds, series_bandwidth};
 use eigenforge_templates::ScalarType;
@@ -136,7 +136,7 @@ fn one(
 ) -> Result<SizeTime, BenchError> {
     let file = case.model_file()?;
     let model = file.to_model()?;
-    let hamiltonian = Hamiltonian::new(&model, ScalarType::F64, device)?;
+    let hamiltonian = model.hamiltonian(model.multiply(ScalarType::F64)?, device)?;
     let shape = hamiltonian.shape();
     let n = LinearOperator::<f64>::dimension(&hamiltonian);
     let bandwidth = if n >= LARGE { copy } else { series_bandwidth(device, n)? };

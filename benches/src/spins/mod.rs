@@ -12,7 +12,7 @@ use super::peers::device_peers;
 use super::report::{MULTIPLY_PASSES, pass_milliseconds};
 use super::{Fingerprint, median, seeded};
 use cases::{Case, cases};
-use eigenforge::exact::{Hamiltonian, Model, Moves, MultiplyPlan, PrepareError};
+use eigenforge::exact::{Model, Moves, MultiplyPlan, PrepareError};
 use eigenforge::operator::OperatorError;
 use eigenforge::sparse::{Csr, CsrError};
 use eigenforge::words::grouped;
@@ -268,7 +268,7 @@ fn timed(
     device: &Device,
     repeats: u32,
 ) -> Result<(Fingerprint, f64), SpinsBenchError> {
-    let hamiltonian = Hamiltonian::with_plan(model, prepared, device)?;
+    let hamiltonian = model.hamiltonian(prepared, device)?;
     let host = seeded::vector(LinearOperator::<f64>::dimension(&hamiltonian), seeded::SEED_X);
     let (x, mut y): (Vector<f64>, Vector<f64>) = (device.upload(&host)?, device.zeros(host.len())?);
     let mut times = Vec::new();

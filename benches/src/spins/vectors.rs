@@ -49,7 +49,7 @@ pub(super) fn timed(
     let n = usize::try_from(model.dimension()).unwrap_or(usize::MAX);
     let blocks = 16 * n as u64 * u64::from(vectors);
     device.check_memory("two blocks of vectors and the tables of a multiply", blocks + 2 * model.table_bytes())?;
-    let hamiltonian = Hamiltonian::with_plan(model, prepared.clone(), device)?;
+    let hamiltonian = model.hamiltonian(prepared.clone(), device)?;
     let chosen = hamiltonian.vectors_at_once(vectors as usize);
     let hamiltonian = hamiltonian.with_vectors_at_once(vectors);
     let at_once = hamiltonian.vectors_at_once(vectors as usize);

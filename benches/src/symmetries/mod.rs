@@ -9,7 +9,7 @@ mod cases;
 
 use super::{Fingerprint, median, seeded};
 use cases::{Case, LARGE, SMALL};
-use eigenforge::exact::{Hamiltonian, Model, MultiplyPlan, PairRows, PrepareError, StringRows};
+use eigenforge::exact::{Model, MultiplyPlan, PairRows, PrepareError, StringRows};
 use eigenforge::input::InputError;
 use eigenforge::operator::{OperatorError, SymmetryError};
 use eigenforge::words::grouped;
@@ -311,10 +311,10 @@ fn timed(
 ) -> Result<Timed, SymmetriesBenchError> {
     if device.runs_kernels() {
         // Compiles, so that what is timed does not.
-        Hamiltonian::with_plan(model, prepared.clone(), device)?;
+        model.hamiltonian(prepared.clone(), device)?;
     }
     let started = Instant::now();
-    let hamiltonian = Hamiltonian::with_plan(model, prepared.clone(), device)?;
+    let hamiltonian = model.hamiltonian(prepared.clone(), device)?;
     device.synchronize()?;
     let basis_milliseconds = 1e3 * started.elapsed().as_secs_f64();
     let host = seeded::vector(LinearOperator::<f64>::dimension(&hamiltonian), seeded::SEED_X);

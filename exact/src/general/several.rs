@@ -42,7 +42,7 @@ fn with_rows(one: &GeneralMultiply, vectors: u32, rows: u64) -> Option<(GeneralM
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Hamiltonian, InSector, Model, MultiplyPlan, samples};
+    use crate::{InSector, Model, MultiplyPlan, samples};
     use eigenforge_core::lattice::Lattice;
     use eigenforge_core::operator::{Charge, Operator, SiteKind, Spin, build};
     use eigenforge_product::ProductKernels;
@@ -111,8 +111,10 @@ mod tests {
         let mut y: Vec<Vector<f64>> = (0..2).map(|_| device.upload(&vec![f64::NAN; n]).unwrap()).collect();
         let mut dots = device.buffer(&[f64::NAN; 8]).unwrap();
         kernels.start(&[&x[0], &x[1]], &mut y, Some(3), &mut dots).unwrap();
-        let (host, dots) =
-            (Hamiltonian::new(&model, ScalarType::F64, &Device::cpu()).unwrap(), dots.download().unwrap());
+        let (host, dots) = (
+            model.hamiltonian(model.multiply(ScalarType::F64).unwrap(), &Device::cpu()).unwrap(),
+            dots.download().unwrap(),
+        );
         for (k, (x, y)) in x.iter().zip(&y).enumerate() {
             let x = Device::cpu().upload(&x.download().unwrap()).unwrap();
             let mut exact: Vector<f64> = Device::cpu().zeros(n).unwrap();

@@ -141,7 +141,7 @@ fn determinant(a: &mut [f64], n: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Hamiltonian, InSector, Model};
+    use crate::{InSector, Model};
     use eigenforge_core::basis::{Down, Up};
     use eigenforge_core::lattice::{Boundary, Lattice};
     use eigenforge_core::operator::Operator;
@@ -156,7 +156,7 @@ mod tests {
     }
 
     fn guess(model: &Model) -> Vec<f64> {
-        let h = Hamiltonian::new(model, <f64 as Scalar>::TYPE, &Device::cpu()).unwrap();
+        let h = model.hamiltonian(model.multiply(<f64 as Scalar>::TYPE).unwrap(), &Device::cpu()).unwrap();
         let function = LinearOperator::<f64>::guess(&h).unwrap().unwrap();
         let mut x = vec![f64::NAN; model.dimension() as usize];
         // Pieces: the function is of the index, not of the call.
@@ -168,7 +168,7 @@ mod tests {
 
     fn residual(model: &Model, x: &[f64]) -> (f64, f64, f64) {
         let device = Device::cpu();
-        let h = Hamiltonian::new(model, <f64 as Scalar>::TYPE, &device).unwrap();
+        let h = model.hamiltonian(model.multiply(<f64 as Scalar>::TYPE).unwrap(), &device).unwrap();
         let (x, mut y) = (device.upload(x).unwrap(), device.zeros::<f64>(x.len()).unwrap());
         let energy = h.apply(&x, &mut y).unwrap();
         let (x, y) = (x.download().unwrap(), y.download().unwrap());

@@ -4,13 +4,14 @@
 //! problem + RunContext → device → what will be resident → solve → averages → Outcome, files that only a family has
 //! ```
 //!
-//! [`Solvable::solve`] is what all problems do; what a family does differently stands in `lattice`, `molecule`, `chain` and
-//! `tensors`. [`solve_sweep`] solves the points of a sweep of parameters, on several cards as a `queue`. A [`RunObserver`] sees what is
+//! [`Solvable::solve`] is what all problems do; lattice models and molecules are solved by `diagonalise`, and what they
+//! do differently stands in `lattice` and `molecule`; the others in `chain` and `tensors`. [`solve_sweep`] solves the points of a sweep of parameters, on several cards as a `queue`. A [`RunObserver`] sees what is
 //! planned and how it goes on.
 
 mod chain;
 mod context;
 mod device;
+mod diagonalise;
 mod lattice;
 mod molecule;
 mod molecule_levels;
@@ -82,7 +83,9 @@ pub trait Solvable: Problem {
     ///
     /// # Errors
     /// [`Error::NotOfFamily`].
-    fn check_shapes(&self) -> Result<(), Error>;
+    fn check_shapes(&self) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// Times the shapes of its kernels on a card and keeps the fastest for later runs.
     ///
@@ -117,10 +120,6 @@ impl Solvable for LatticeProblem {
         self.file.output.folder.as_deref()
     }
 
-    fn check_shapes(&self) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn tune(&self, device: &Device) -> Result<Tuning, Error> {
         Ok(crate::exact::tune(&self.model, self.file.solve.precision, device)?)
     }
@@ -128,19 +127,15 @@ impl Solvable for LatticeProblem {
 
 impl Solvable for MoleculeProblem {
     fn solve(&self, context: &RunContext) -> Result<Solved<'_>, Error> {
-        molecule::solve(self, context)
+        diagonalise::solve::<f64, _>(self, context)
     }
 
     fn folder(&self) -> Option<&Path> {
         self.file.output.folder.as_deref()
     }
 
-    fn check_shapes(&self) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn tune(&self, device: &Device) -> Result<Tuning, Error> {
-        Ok(self.solve().tune(&self.file.name, device)?)
+        Ok(crate::ci::CiProblem::tune(&self.solve(), &self.file.name, device)?)
     }
 }
 
@@ -176,10 +171,6 @@ impl Solvable for TensorProblem {
 
     fn folder(&self) -> Option<&Path> {
         None
-    }
-
-    fn check_shapes(&self) -> Result<(), Error> {
-        Ok(())
     }
 
     fn tune(&self, device: &Device) -> Result<Tuning, Error> {

@@ -1,14 +1,12 @@
 //! From what solvers and devices say to the parts of a report.
 
 use super::RunContext;
-use super::context::PhaseClock;
 use crate::exact::{RankPlan, Received};
-use crate::input::SolveSpec;
 use crate::report::{
     CostRecord, FamilyRecord, HistoryPoint, KernelRecord, LevelAverages, LevelRecord, LevelSpinRecord, MemoryItem,
     MemoryRecord, Method, ModelRecord, Outcome, SCHEMA, Seconds, ShapeRecord, Spectrum, Stop,
 };
-use eigenforge_runtime::solvers::{Eigenpairs, SolvePhase, levels};
+use eigenforge_runtime::solvers::{Eigenpairs, levels};
 use eigenforge_runtime::tune::ShapeSource;
 use eigenforge_runtime::{Device, Scalar, jit};
 use eigenforge_templates::ScalarType;
@@ -51,26 +49,6 @@ impl RunContext {
             cost: CostRecord::default(),
             family,
         }
-    }
-}
-
-/// What an eigensolver adds to an outcome: the energies, how it stopped, the norm of H, the seconds of its phases. `setup`
-/// and `observables` are seconds of the family's own.
-pub(super) fn with_eigenpairs<T: Scalar>(
-    outcome: Outcome,
-    spec: &SolveSpec,
-    pairs: &Eigenpairs<T>,
-    energies: &[f64],
-    (clock, setup, observables): (&PhaseClock, f64, f64),
-) -> Outcome {
-    let certify = clock.seconds_of(SolvePhase::Certify, pairs.seconds);
-    Outcome {
-        energies: energies.to_vec(),
-        seconds: Seconds { setup, solve: pairs.seconds - certify, certify, observables, ..outcome.seconds },
-        seed: spec.seed,
-        tolerance: spec.tolerance,
-        norm: pairs.tolerance / spec.tolerance,
-        ..outcome
     }
 }
 

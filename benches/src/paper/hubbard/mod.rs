@@ -46,7 +46,7 @@ pub(super) fn measure(table: &PublishedTable, setup: &Setup) -> Result<PaperTabl
 struct Problem<'a> {
     setup: &'a Setup,
     kronecker: KroneckerProblem,
-    ours: Hamiltonian,
+    ours: Hamiltonian<'static>,
     note: String,
 }
 
@@ -65,7 +65,8 @@ impl<'a> Problem<'a> {
             .ok_or_else(|| BenchError::NotHubbard { name: file.name.clone(), model: file.model.name() })?;
         let kronecker = KroneckerProblem::new(hubbard);
         let model = file.to_model().map_err(BenchError::from)?;
-        let ours = Hamiltonian::new(&model, ScalarType::F64, &setup.device).map_err(BenchError::from)?;
+        let multiply = model.multiply(ScalarType::F64).map_err(BenchError::from)?;
+        let ours = model.hamiltonian(multiply, &setup.device).map_err(BenchError::from)?;
         let dimension = eigenforge::words::grouped(kronecker.dimension() as u128);
         let note = match scale {
             1 => format!("open 4 x 4, 7 + 7, t = 1, U = 4, dimension {dimension}"),

@@ -2,7 +2,7 @@
 
 use super::PartnerRows;
 use crate::symmetric::SectorRows;
-use crate::{Hamiltonian, InSector, Model, MultiplyPlan};
+use crate::{InSector, Model, MultiplyPlan};
 use eigenforge_core::lattice::{Lattice, LatticeKind};
 use eigenforge_core::operator::{Charge, MatrixStorage, Operator, SiteKind, Spin, Symmetry, build};
 use eigenforge_runtime::simulate::Schedule;
@@ -37,7 +37,7 @@ fn random<T: Scalar>(length: usize, seed: u64) -> Vec<T> {
 
 /// y = H x over NaN, and x·y.
 fn product<T: Scalar>(model: &Model, plan: MultiplyPlan, x: &[T], device: &Device) -> (Vec<f64>, f64, String) {
-    let hamiltonian = Hamiltonian::with_plan(model, plan, device).unwrap();
+    let hamiltonian = model.hamiltonian(plan, device).unwrap();
     let mut y = device.upload(&vec![T::from_f64(f64::NAN); x.len()]).unwrap();
     let dot = hamiltonian.apply(&device.upload(x).unwrap(), &mut y).unwrap();
     (y.download().unwrap().into_iter().map(T::to_f64).collect(), dot, hamiltonian.shape())
@@ -235,7 +235,8 @@ fn a_table_is_refused_by_name() {
     let heisenberg = spins(bond_sum(&ring(12), build::sdots), 0);
     let sector = |storage| heisenberg.symmetry(&k(&[0]).storage(storage));
     let table = sector(MatrixStorage::Table).unwrap();
-    let refused = Hamiltonian::new(&table, ScalarType::F64, &Device::cpu()).err().unwrap().to_string();
+    let refused =
+        table.hamiltonian(table.multiply(ScalarType::F64).unwrap(), &Device::cpu()).err().unwrap().to_string();
     assert!(refused.contains("one GPU") && refused.contains("\"direct\""), "{refused}");
     let long = bond_sum(&ring(70), build::sdots).two_sz(66).unwrap();
     let refused = long.symmetry(&k(&[0]).storage(MatrixStorage::Table)).unwrap_err().to_string();

@@ -1,0 +1,96 @@
+//! What a solve of a molecule found: energies, and vectors in the order of the space.
+
+use super::super::used::StorageUsed;
+use super::super::{Integrals, Space};
+use eigenforge_product::Eigenstates;
+use eigenforge_runtime::{DeviceError, Vector};
+use ndarray::{Array1, Array2, ArrayView1};
+use std::ops::Deref;
+
+/// The result of a solve: its [`Eigenstates`], with vectors in the order of the space.
+#[derive(Debug)]
+pub struct CiSolution<'a> {
+    pub(super) integrals: &'a Integrals,
+    pub(super) space: &'a Space,
+    pub(super) states: Eigenstates,
+    pub(super) how: StorageUsed,
+}
+
+impl Deref for CiSolution<'_> {
+    type Target = Eigenstates;
+
+    fn deref(&self) -> &Eigenstates {
+        &self.states
+    }
+}
+
+impl<'a> CiSolution<'a> {
+    /// How H was multiplied.
+    pub fn storage_used(&self) -> &StorageUsed {
+        &self.how
+    }
+
+    /// The integrals.
+    pub fn integrals(&self) -> &'a Integrals {
+        self.integrals
+    }
+
+    /// The space.
+    pub fn space(&self) -> &'a Space {
+        self.space
+    }
+
+    /// The state of [`Eigenstates::energies`]\[`state`\], normalised: one number per determinant, in the order of the space.
+    ///
+    /// # Errors
+    /// The copy from the device fails.
+    pub fn vector(&self, state: usize) -> Result<Array1<f64>, DeviceError> {
+        Ok(self.eigenpairs().vectors[state].download()?.into())
+    }
+
+    /// All states, states × dimension: row k is [`CiSolution::vector`]`(k)`.
+    ///
+    /// # Errors
+    /// A copy from the device fails.
+    pub fn vectors(&self) -> Result<Array2<f64>, DeviceError> {
+        self.matrix_of(&self.eigenpairs().vectors.iter().take(self.energies().len()).collect::<Vec<_>>())
+    }
+
+    /// An orthonormal basis of the lowest level, as far as known: multiplicity × dimension, one vector per row.
+    ///
+    /// # Errors
+    /// A copy from the device fails.
+    pub fn ground_multiplet(&self) -> Result<Array2<f64>, DeviceError> {
+        self.level_vectors(0)
+    }
+
+    /// The same of any level, in the order of its levels.
+    ///
+    /// # Errors
+    /// A copy from the device fails.
+    pub fn level_vectors(&self, level: usize) -> Result<Array2<f64>, DeviceError> {
+        self.matrix_of(&self.eigenpairs().level_vectors(level))
+    }
+
+    /// Of several ranks the first has whole vectors, and the others have rows of no elements.
+    fn matrix_of(&self, vectors: &[&Vector<f64>]) -> Result<Array2<f64>, DeviceError> {
+        if let Some(ranks) = self.device().ranks() {
+            let own = if ranks.is_first() { self.space.len() as usize } else { 0 };
+            let mut whole = Vec::with_capacity(vectors.len() * own);
+            for vector in vectors {
+                vector.to_first(|slab| {
+                    whole.extend_from_slice(slab);
+                    Ok::<_, DeviceError>(())
+                })?;
+            }
+            return Ok(Array2::from_shape_vec((vectors.len(), own), whole)
+                .unwrap_or_else(|error| unreachable!("every slab has come: {error}")));
+        }
+        let dimension = vectors.first().map_or(0, |vector| vector.len());
+        let mut matrix = Array2::zeros((vectors.len(), dimension));
+        for (mut row, vector) in matrix.rows_mut().into_iter().zip(vectors) {
+            row.assign(&ArrayView1::from(&vector.download()?));
+        }
+        Ok(matrix)
+    }
+}

@@ -1,0 +1,175 @@
+//! A model whose lowest states are wanted, as a solve asks of it.
+
+use super::super::rank_plan::rank_plan;
+use super::super::{averages, complex};
+use super::{Model, PrepareError, RunError, Solve, memory};
+use crate::observables::PreparedAverages;
+use eigenforge_core::observable::Observable;
+use eigenforge_product::ranks::RankPlan;
+use eigenforge_product::{Eigenproblem, MultiplyPlan, product_seconds};
+use eigenforge_runtime::machine::{Card, Machine};
+use eigenforge_runtime::solvers::{Preconditioner, Solver};
+use eigenforge_runtime::{Device, DeviceError};
+use eigenforge_templates::{Cost, ElementFunctionText, KernelText};
+
+/// The largest sector that is diagonalised as a whole where the choice is left to [`Solve::choose`]: a second or so.
+const SMALL: u64 = 1000;
+/// Bytes of an element of a stored matrix in f64, with its column.
+const ELEMENT_BYTES: f64 = 12.0;
+
+/// A model whose lowest states are wanted, and what will be averaged over them.
+#[derive(Clone)]
+pub struct ModelProblem<'m> {
+    /// The model.
+    pub model: &'m Model,
+    /// The observables that [`Solution::level_averages`](super::Solution::level_averages) or
+    /// [`Solution::state_averages`](super::Solution::state_averages) will be asked for: while a device looks for the states, the host makes
+    /// the tables that their averages need there. Without, it makes them when it is asked.
+    pub observables: Vec<Observable>,
+}
+
+impl<'m> From<&'m Model> for ModelProblem<'m> {
+    fn from(model: &'m Model) -> ModelProblem<'m> {
+        ModelProblem { model, observables: Vec::new() }
+    }
+}
+
+impl ModelProblem<'_> {
+    /// The tables of the announced observables; nothing where they can't be made, which shows when the averages are asked for.
+    pub(super) fn prepared_averages(&self) -> Option<(Vec<Observable>, PreparedAverages)> {
+        let working = self.model.working_observables(&self.observables).ok()?;
+        let prepared = PreparedAverages::new(self.model.averaged(), &working).ok()?;
+        Some((self.observables.clone(), prepared))
+    }
+
+    /// The solver that [`Solve::choose`] takes on a card that need not be present, with all of its memory for vectors.
+    pub fn solver_on(solve: &Solve<'_>, card: &Card) -> Solver {
+        choice(solve, |solve| solve.resident(solve.problem.dimension()).1 <= card.memory_bytes).0
+    }
+}
+
+impl Eigenproblem for ModelProblem<'_> {
+    type Error = RunError;
+
+    const AND_SOLVER: &'static str = "the model and its solver";
+
+    fn identity(&self) -> String {
+        self.model.working().identity()
+    }
+
+    fn dimension(&self) -> u64 {
+        self.model.in_real_gauge().dimension()
+    }
+
+    fn is_complex(&self) -> bool {
+        self.model.in_real_gauge().is_complex()
+    }
+
+    fn real_states(&self, states: usize) -> usize {
+        if self.is_complex() { complex::real_states(states) } else { states }
+    }
+
+    fn guess_text(&self, multiply: &MultiplyPlan) -> Option<ElementFunctionText> {
+        multiply.0.guess_text()
+    }
+
+    /// The whole spectrum of a sector of up to 1,000 states; Lanczos for one state, since a step takes the fewest passes
+    /// over memory, and with thick restarts for several, since it needs half to a third of a block's multiplies and no more
+    /// passes for each, also where certification has to find the other members of multiplets (table in
+    /// docs/performance.md); block LOBPCG for several where only that fits in memory. A preconditioner or guard vectors ask
+    /// for LOBPCG.
+    fn choose(solve: &Solve<'_>, device: &Device) -> (Solver, Option<String>) {
+        let free = device.memory().free;
+        let (solver, why) = choice(solve, |solve| memory::needed_bytes(solve, device) <= free);
+        (solver, Some(why))
+    }
+
+    fn check_vectors(solve: &Solve<'_>, device: &Device) -> Result<(), DeviceError> {
+        memory::check_vectors(solve, device)
+    }
+
+    fn memory_plan(solve: &Solve<'_>, device: &Device) -> Vec<(String, u64)> {
+        memory::plan(solve, device)
+    }
+
+    fn over_ranks(&self, ranks: usize, on_cards: bool) -> RankPlan {
+        rank_plan(self.model.in_real_gauge(), ranks, on_cards)
+    }
+
+    fn product_seconds(solve: &Solve<'_>) -> Result<impl Fn(&Machine) -> Option<[f64; 2]>, RunError> {
+        // The least work of a product with H.
+        let (model, dimension) = (solve.problem.model.working(), solve.problem.dimension() as f64);
+        let cost = match model.stored_elements() {
+            Some((elements, _)) => {
+                let (elements, vector) = (elements as f64, dimension * solve.scalar.bytes() as f64);
+                Cost { flops: 2.0 * elements, bytes: ELEMENT_BYTES * elements + 2.0 * vector }
+            }
+            None => {
+                let multiply = model.multiply_without_constant(solve.scalar).map_err(PrepareError::from)?;
+                Cost { flops: multiply.0.work(), ..multiply.cost() }
+            }
+        };
+        Ok(move |machine: &Machine| Some([0.0, product_seconds(cost, machine)]))
+    }
+
+    fn compiled_multiply(solve: &Solve<'_>, _: &Machine) -> Result<Option<MultiplyPlan>, RunError> {
+        let model = solve.problem.model.working();
+        let is_generated = !model.basis().is_listed();
+        Ok(is_generated.then(|| model.multiply_without_constant(solve.scalar)).transpose()?)
+    }
+
+    fn compiled_beside(solve: &Solve<'_>) -> Result<Option<KernelText>, RunError> {
+        Ok(Some(averages::generated(solve.problem.model.working(), solve.scalar)?.text))
+    }
+}
+
+/// The solver, and why; `fits` says whether a solve fits in memory.
+fn choice(solve: &Solve<'_>, fits: impl Fn(&Solve<'_>) -> bool) -> (Solver, String) {
+    let states = solve.options.states;
+    let with = |solver| solve.clone().solver(solver);
+    let dimension = solve.problem.dimension();
+    if dimension <= SMALL {
+        (Solver::Dense, format!("the sector has {dimension} states, {SMALL} at most"))
+    } else if solve.options.preconditioner != Preconditioner::None {
+        (Solver::Lobpcg, "a preconditioner was requested".into())
+    } else if solve.options.guard.is_some() {
+        (Solver::Lobpcg, "guard vectors were requested".into())
+    } else if states == 1 {
+        (Solver::Lanczos, "for one state its steps are the fewest passes over memory".into())
+    } else if !fits(&with(Solver::Lanczos)) && fits(&with(Solver::Lobpcg)) {
+        (Solver::Lobpcg, format!("the basis of Lanczos for {states} states would not fit in memory"))
+    } else {
+        (Solver::Lanczos, format!("for {states} states it needs fewer multiplies than a block"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{InSector, Lanczos, Lobpcg, samples};
+    use eigenforge_core::basis::{Down, Up};
+    use eigenforge_core::lattice::Lattice;
+    use eigenforge_core::models;
+    use eigenforge_templates::Warp;
+
+    /// Compiled in a tenth of a second each, by as many threads as there are cores.
+    #[test]
+    fn a_thousand_states_are_for_the_cores_and_a_hundred_million_for_a_card() {
+        let machine = Machine::h200();
+        let small = samples::xxz(&Lattice::chain(12).periodic(), 1.0, 1.0, 0);
+        assert_eq!(small.dimension(), 924);
+        let solve = Lanczos::new(&small);
+        let texts = solve.common_texts(&machine, Warp::NVIDIA).unwrap();
+        assert!(texts.len() > 8, "{:?}", texts.iter().map(|text| &text.name).collect::<Vec<_>>());
+        let cold = solve.forecast_with(&machine, &texts.iter().collect::<Vec<_>>()).unwrap();
+        assert!(!cold.prefers_the_card() && cold.ends_before_a_card_starts(), "{cold:?}");
+        // The paper's 4 x 4 sites with 7 and 7 electrons: 130,873,600 states.
+        let (open, bonds) = (Lattice::square([4, 4]).open(), [1.0; 24]);
+        let hubbard = models::hubbard(&open, &bonds, &[4.0; 16], &[0.0; 16], 0.0, &[0.0; 24]);
+        let large = hubbard.sector(Up(7), Down(7)).unwrap();
+        let solve = Lobpcg::new(&large);
+        let texts = solve.common_texts(&machine, Warp::NVIDIA).unwrap();
+        let cold = solve.forecast_with(&machine, &texts.iter().collect::<Vec<_>>()).unwrap();
+        assert!(cold.prefers_the_card() && !cold.ends_before_a_card_starts(), "{cold:?}");
+    }
+}
