@@ -31,18 +31,6 @@ const TESTS: [&str; 16] = [
 ];
 /// Crates that are compiled so for all programs: files, reports and command lines.
 const CRATES: [&str; 3] = ["eigenforge", "eigenforge_benches", "eigenforge_command"];
-/// Crates that are optimised a little: small problems run nearly as long, and two thirds of the time compiles them.
-const LIGHTLY: [&str; 9] = [
-    "eigenforge_ci",
-    "eigenforge_core",
-    "eigenforge_dmrg",
-    "eigenforge_exact",
-    "eigenforge_grammar",
-    "eigenforge_product",
-    "eigenforge_runtime",
-    "eigenforge_templates",
-    "eigenforge_tensors",
-];
 
 /// What has Cargo call this program for the compiler.
 pub fn environment() -> Vec<(&'static str, OsString)> {
@@ -75,14 +63,10 @@ fn without_optimisation(mut arguments: Vec<OsString>) -> Vec<OsString> {
         arguments.get(at + 1).and_then(|value| value.to_str())
     };
     let is_test = arguments.iter().any(|argument| argument == "--test");
-    let level = |name: &str| match name {
-        name if CRATES.contains(&name) || is_test && TESTS.contains(&name) => Some("opt-level=0"),
-        name if LIGHTLY.contains(&name) => Some("opt-level=1"),
-        _ => None,
-    };
-    if let Some(level) = after("--crate-name").and_then(level) {
-        let is_level = |argument: &&mut OsString| argument.to_str().is_some_and(|text| text.starts_with("opt-level="));
-        arguments.iter_mut().filter(is_level).for_each(|argument| *argument = OsStr::new(level).into());
+    let is_named = |name: &str| CRATES.contains(&name) || is_test && TESTS.contains(&name);
+    if after("--crate-name").is_some_and(is_named) {
+        let level = |argument: &&mut OsString| argument.to_str().is_some_and(|text| text.starts_with("opt-level="));
+        arguments.iter_mut().filter(level).for_each(|argument| *argument = OsStr::new("opt-level=0").into());
     }
     arguments
 }
