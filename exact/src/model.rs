@@ -11,6 +11,7 @@ use eigenforge_core::operator::{
     SymmetryGroup, Word, product_text, species_moves,
 };
 use eigenforge_product::Received;
+use eigenforge_product::sparse::MadeRows;
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::CoefficientArguments;
 use ndarray::Array2;
@@ -350,7 +351,7 @@ impl Model {
     /// How many elements the stored matrix of listed states has, about, and its bytes; `None` where no matrix is stored.
     pub fn stored_elements(&self) -> Option<(u64, u64)> {
         let elements = matrix::about(&self.basis, self.listed_terms()?);
-        Some((elements, matrix::bytes(self.dimension(), elements)))
+        Some((elements, MadeRows::compressed_bytes(self.dimension(), elements)))
     }
 
     /// Gives the model a name, for kernels and reports: letters, digits and underscores.

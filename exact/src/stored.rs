@@ -6,12 +6,13 @@
 //! An element is the sum of its contributions in ascending order, so that H_ij and H_ji have the same bits.
 
 use super::fit::Fit;
-use super::matrix::{about, bytes, matrix, matrix_by_rows};
+use super::matrix::{about, rows};
 use super::model::Model;
 use super::structure::ListedTerms;
 use super::way::{Request, Way};
 use eigenforge_core::basis::Basis;
 use eigenforge_core::operator::OperatorError;
+use eigenforge_product::sparse::MadeRows;
 use eigenforge_product::{Multiply, STORED, StoredHamiltonian};
 use eigenforge_runtime::Device;
 use eigenforge_templates::ScalarType;
@@ -27,20 +28,7 @@ pub(super) fn matrix_of_terms(
     terms: &ListedTerms,
     (scalar, shift): (ScalarType, f64),
 ) -> Result<Arc<dyn Multiply>, OperatorError> {
-    Ok(Arc::new(StoredHamiltonian::new(name, matrix(basis, terms, shift)?, scalar)))
-}
-
-/// The multiply by a matrix of so many rows and about so many elements, whose rows are made one by one.
-///
-/// # Errors
-/// No room for the elements.
-pub(super) fn matrix_of_rows(
-    name: &str,
-    scalar: ScalarType,
-    [rows, about]: [u64; 2],
-    row_of: impl Fn(u64, &mut Vec<(u32, f64)>) + Sync,
-) -> Result<Arc<dyn Multiply>, OperatorError> {
-    Ok(Arc::new(StoredHamiltonian::new(name, matrix_by_rows(rows, about, row_of)?, scalar)))
+    Ok(Arc::new(StoredHamiltonian::made(name, rows(basis, terms, shift)?, scalar)))
 }
 
 /// Models whose states are listed.
@@ -70,7 +58,7 @@ impl Way for StoredWay {
         if let (Some(sector), Some(_)) = (&terms.symmetric, device) {
             return sector.matrix_bytes();
         }
-        let matrix = bytes(model.dimension(), about(model.basis(), terms));
+        let matrix = MadeRows::compressed_bytes(model.dimension(), about(model.basis(), terms));
         let list = terms.symmetric.as_ref().map_or(model.basis().lin_table_bytes(), |sector| sector.list_bytes());
         list.saturating_add(matrix)
     }

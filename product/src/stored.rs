@@ -3,6 +3,7 @@
 //! In: compressed rows, made by a family. Out: on cards the formats and generated kernels of [`sparse`](crate::sparse); on cores, of one
 //! process and of a rank, the rows themselves.
 
+use super::cores::CoresMultiply;
 use super::engine::ProductEngine;
 use super::error::PrepareError;
 use super::host::{HostProduct, HostRows};
@@ -10,13 +11,13 @@ use super::multiply::{GeneratedKernels, Multiply, NormBounds, ShownText, StoredF
 use super::plan::MultiplyPlan;
 use super::received::Received;
 use crate::sparse::{
-    Candidate, Csr, Format, FormatName, FormatRanking, FormatRequest, Halo, RowStatistics, RowTasks, SparseError,
-    SparseOperator, Stored, Target, memory_table, plans_by_vectors,
+    Candidate, CoreRows, Csr, Format, FormatName, FormatRanking, FormatRequest, Halo, MadeRows, RowStatistics,
+    SparseError, SparseOperator, Stored, Target, memory_table, plans_by_vectors,
 };
+use eigenforge_core::operator::OperatorError;
 use eigenforge_runtime::{Device, Scalar};
 use eigenforge_templates::sparse::SparsePlan;
 use eigenforge_templates::{Cost, ElementFunctionText, ScalarType};
-use rayon::prelude::*;
 use std::any::Any;
 use std::fmt::Write;
 use std::ops::Range;
@@ -29,7 +30,10 @@ pub const STORED: &str = "stored matrix";
 #[derive(Clone)]
 pub struct StoredHamiltonian {
     name: String,
-    elements: Arc<Csr>,
+    /// Made when they are first wanted.
+    elements: OnceLock<Arc<Csr>>,
+    /// What makes them; cores multiply such rows coded where their values are few.
+    rows: Option<MadeRows>,
     wish: FormatRequest,
     /// What formats are ranked for; without it the device where it runs, and an H200 where it is shown.
     target: Option<Target>,
@@ -47,7 +51,8 @@ impl StoredHamiltonian {
     pub fn new(name: &str, elements: Csr, scalar: ScalarType) -> StoredHamiltonian {
         StoredHamiltonian {
             name: name.into(),
-            elements: Arc::new(elements),
+            elements: OnceLock::from(Arc::new(elements)),
+            rows: None,
             wish: FormatRequest { scalar, ..FormatRequest::default() },
             target: None,
             layout: None,
@@ -55,6 +60,12 @@ impl StoredHamiltonian {
             ranking: Arc::default(),
             plan: OnceLock::new(),
         }
+    }
+
+    /// The same of rows that are made where and when they are wanted.
+    pub fn made(name: &str, rows: MadeRows, scalar: ScalarType) -> StoredHamiltonian {
+        let empty = Csr::new(vec![0], Vec::new(), Vec::new()).unwrap_or_else(|error| unreachable!("{error}"));
+        StoredHamiltonian { elements: OnceLock::new(), rows: Some(rows), ..StoredHamiltonian::new(name, empty, scalar) }
     }
 
     /// The same in a format that is asked for, or the best one, of a target.
@@ -76,8 +87,11 @@ impl StoredHamiltonian {
     }
 
     /// The elements.
-    pub fn elements(&self) -> &Csr {
-        &self.elements
+    pub fn elements(&self) -> &Arc<Csr> {
+        self.elements.get_or_init(|| {
+            let rows = self.rows.as_ref().unwrap_or_else(|| unreachable!("it has elements, or what makes them"));
+            Arc::new(rows.compressed())
+        })
     }
 
     /// The layouts that are worth timing, the model's choice first; their names are unique.
@@ -87,7 +101,7 @@ impl StoredHamiltonian {
     }
 
     fn non_zeros(&self) -> u64 {
-        self.of_ranks.map_or(self.elements.non_zeros(), |(_, non_zeros)| non_zeros)
+        self.of_ranks.map_or_else(|| self.elements().non_zeros(), |(_, non_zeros)| non_zeros)
     }
 
     fn target(&self) -> Target {
@@ -95,7 +109,7 @@ impl StoredHamiltonian {
     }
 
     fn ranking_for(&self, target: Target) -> FormatRanking {
-        FormatRanking::new(&self.elements, &RowStatistics::new(&self.elements), target, self.wish)
+        FormatRanking::new(self.elements(), &RowStatistics::new(self.elements()), target, self.wish)
     }
 
     fn ranking(&self) -> &FormatRanking {
@@ -113,7 +127,7 @@ impl StoredHamiltonian {
             return Ok(plan);
         }
         let layout = self.candidate().layout;
-        let plan = Stored::new(&self.name, &self.elements, &layout, self.wish.scalar, self.wish.values)?.plan;
+        let plan = Stored::new(&self.name, self.elements(), &layout, self.wish.scalar, self.wish.values)?.plan;
         Ok(self.plan.get_or_init(|| plan))
     }
 
@@ -124,14 +138,14 @@ impl StoredHamiltonian {
 
     /// Non-zeros, bytes of each format, and the choice.
     fn describe(&self, out: &mut String) -> std::fmt::Result {
-        let (statistics, ranking) = (RowStatistics::new(&self.elements), self.ranking());
+        let (statistics, ranking) = (RowStatistics::new(self.elements()), self.ranking());
         let boundary = match ranking.best().format {
             Format::Hybrid { boundary } => boundary,
             _ => statistics.shortest,
         };
         let (shortest, longest) = (statistics.shortest, statistics.longest);
-        writeln!(out, "{} non-zeros, {shortest} to {longest} a row", self.elements.non_zeros())?;
-        for line in memory_table(&self.elements, &statistics, boundary) {
+        writeln!(out, "{} non-zeros, {shortest} to {longest} a row", self.elements().non_zeros())?;
+        for line in memory_table(self.elements(), &statistics, boundary) {
             writeln!(out, "  {:<28} {:>12.2} MB", line.format, line.bytes as f64 / 1e6)?;
         }
         if let Some(plan) = self.plans().ok().and_then(|plans| plans.into_iter().next()) {
@@ -161,13 +175,13 @@ impl Multiply for StoredHamiltonian {
     }
 
     fn dimension(&self) -> usize {
-        self.elements.rows()
+        self.rows.as_ref().map_or_else(|| self.elements().rows(), MadeRows::dimension)
     }
 
     fn shape(&self) -> String {
         match self.target {
             Some(_) => self.candidate().name(),
-            None => format!("a stored matrix of {} elements", self.elements.non_zeros()),
+            None => format!("a stored matrix of {} elements", self.elements().non_zeros()),
         }
     }
 
@@ -177,7 +191,7 @@ impl Multiply for StoredHamiltonian {
 
     /// The least work of one multiply of compressed rows.
     fn cost(&self) -> Cost {
-        let (rows, elements) = (self.elements.rows() as f64, self.non_zeros() as f64);
+        let (rows, elements) = (self.elements().rows() as f64, self.non_zeros() as f64);
         let vectors = 2.0 * self.wish.scalar.bytes() as f64 * rows;
         Cost { flops: 2.0 * elements, bytes: 12.0 * elements + 8.0 * (rows + 1.0) + vectors }
     }
@@ -188,15 +202,27 @@ impl Multiply for StoredHamiltonian {
 
     /// A table.
     fn diagonal_text(&self) -> ElementFunctionText {
-        ElementFunctionText::stored_diagonal(self.elements.rows() as u64)
+        ElementFunctionText::stored_diagonal(self.dimension() as u64)
     }
 
     fn host(&self) -> Result<Box<dyn HostProduct>, PrepareError> {
-        Ok(Box::new(HostMatrix::new(self.elements.clone(), 0..self.elements.rows())))
+        let rows = 0..self.elements().rows();
+        Ok(Box::new(CoreRows::new(self.elements().clone(), rows, self.rows.is_some())))
+    }
+
+    /// On cores rows that are coded as they are made.
+    fn replacement(&self, device: &Device) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
+        if device.runs_kernels() || self.elements.get().is_some() {
+            return Ok(None);
+        }
+        let Some(coded) = self.rows.as_ref().and_then(MadeRows::coded) else { return Ok(None) };
+        let norm = coded.largest_row_sum();
+        let rows = CoreRows::Coded(Arc::new(coded));
+        Ok(Some(Arc::new(CoresMultiply { norm, cost: rows.cost(), rows, shape: STORED })))
     }
 
     fn norm_bounds(&self) -> NormBounds {
-        let own = || self.elements.largest_row_sum(0..self.elements.rows());
+        let own = || self.elements().largest_row_sum(0..self.elements().rows());
         let whole = self.of_ranks.map_or_else(own, |(norm, _)| norm);
         NormBounds { whole, moving: whole }
     }
@@ -228,8 +254,8 @@ impl Multiply for StoredHamiltonian {
 
     /// `None` if there are fewer blocks than cards.
     fn received(&self, cards: u32) -> Option<Received> {
-        let blocks = self.candidate().layout.block_start(&self.elements);
-        let halo = Halo::new(&self.elements, &blocks, cards, self.wish.scalar)?;
+        let blocks = self.candidate().layout.block_start(self.elements());
+        let halo = Halo::new(self.elements(), &blocks, cards, self.wish.scalar)?;
         Some(Received::halo(&halo, self.wish.scalar.bytes() as u64))
     }
 
@@ -242,47 +268,29 @@ impl Multiply for StoredHamiltonian {
             Some(_) => self.candidate().layout,
             None => self.ranking_for(Target::new(device)).best().layout.clone(),
         };
-        let matrix = SparseOperator::with_layout(&self.name, self.elements.clone(), &layout, self.wish, device)?;
+        let matrix = SparseOperator::with_layout(&self.name, self.elements().clone(), &layout, self.wish, device)?;
         Ok(Some(Box::new(matrix)))
     }
 }
 
-/// Rows on cores, with their diagonal.
-struct HostMatrix {
-    rows: RowTasks,
-    diagonal: Vec<f64>,
-}
-
-impl HostMatrix {
-    fn new(matrix: Arc<Csr>, rows: Range<usize>) -> HostMatrix {
-        let diagonal = rows.clone().into_par_iter().map(|row| matrix.element(row, row as u32)).collect();
-        HostMatrix { rows: RowTasks::new(matrix, rows), diagonal }
-    }
-}
-
-impl HostRows for HostMatrix {
+impl HostRows for CoreRows {
     fn dimension(&self) -> usize {
-        self.rows.matrix().rows()
+        self.dimension()
     }
 
     fn rows<T: Scalar>(&self, x: &[T], first: usize, y: &mut [T]) -> f64 {
-        let wanted = first..first + y.len();
-        let dots = match wanted == self.rows.rows() {
-            true => self.rows.multiply(&[x], &mut [y]),
-            false => RowTasks::new(self.rows.matrix().clone(), wanted).multiply(&[x], &mut [y]),
-        };
-        dots.iter().sum()
+        self.multiply(&[x], first, &mut [y]).iter().sum()
     }
 
     fn block<T: Scalar>(&self, x: &[&[T]], y: &mut [&mut [T]]) -> Vec<f64> {
-        self.rows.multiply(x, y)
+        self.multiply(x, self.rows().start, y)
     }
 
     fn diagonal(&self, index: usize) -> f64 {
-        self.diagonal[index - self.rows.rows().start]
+        self.diagonal(index)
     }
 
-    fn only(self, share: Range<usize>) -> HostMatrix {
-        HostMatrix::new(self.rows.matrix().clone(), share)
+    fn only(self, share: Range<usize>) -> CoreRows {
+        self.only(share)
     }
 }

@@ -281,10 +281,10 @@ impl Basis {
             (States::Listed(words), _) => Some(words.binary_search(&state).ok()? as u64),
             (States::Orbits(orbits), Word::Sites(layout)) if layout.is_complex() => {
                 let imaginary = 1 << (layout.bits() - 1);
-                let index = orbits.words().binary_search(&(state & !imaginary)).ok()? as u64;
+                let index = orbits.index(state & !imaginary)?;
                 Some(if state & imaginary == 0 { index } else { index + orbits.states() })
             }
-            (States::Orbits(orbits), _) => Some(orbits.words().binary_search(&state).ok()? as u64),
+            (States::Orbits(orbits), _) => orbits.index(state),
             _ => unreachable!("words and states are made together"),
         }
     }

@@ -17,8 +17,36 @@ pub struct Orbits {
     listed: OnceLock<Listed>,
 }
 
-/// Representatives, and the sizes of their stabilisers.
-type Listed = (Vec<u128>, Vec<u32>);
+/// The list.
+#[derive(Debug)]
+struct Listed {
+    /// Representatives, ascending.
+    words: Vec<u128>,
+    stabilisers: Vec<u32>,
+    /// Where the words begin that have each value of their highest bits, and the end of the last: about one word a value.
+    starts: Vec<usize>,
+    /// The bits below.
+    shift: u32,
+}
+
+impl Listed {
+    fn new((words, stabilisers): (Vec<u128>, Vec<u32>), bits: u32) -> Listed {
+        let shift = bits.saturating_sub(words.len().max(1).ilog2());
+        let (mut starts, mut next) = (Vec::with_capacity((1 << (bits - shift)) + 1), 0);
+        for value in 0..1u128 << (bits - shift) {
+            starts.push(next);
+            next += words[next..].iter().take_while(|word| *word >> shift == value).count();
+        }
+        starts.push(next);
+        Listed { words, stabilisers, starts, shift }
+    }
+
+    fn index(&self, word: u128) -> Option<u64> {
+        let value = (word >> self.shift) as usize;
+        let (first, end) = (*self.starts.get(value)?, *self.starts.get(value + 1)?);
+        Some((first + self.words[first..end].binary_search(&word).ok()?) as u64)
+    }
+}
 
 impl Orbits {
     /// The orbits of a group in a sector; `states` is their number, and where it is not known they are listed now.
@@ -58,13 +86,19 @@ impl Orbits {
     /// The representatives, ascending.
     #[inline]
     pub fn words(&self) -> &[u128] {
-        &self.list().0
+        &self.list().words
+    }
+
+    /// The place of a word in the list; `None` if it is no representative of an orbit with a state.
+    #[inline]
+    pub fn index(&self, word: u128) -> Option<u64> {
+        self.list().index(word)
     }
 
     /// Elements that leave each representative as it is.
     #[inline]
     pub fn stabilisers(&self) -> &[u32] {
-        &self.list().1
+        &self.list().stabilisers
     }
 
     fn list(&self) -> &Listed {
@@ -74,7 +108,7 @@ impl Orbits {
             let alone = rayon::current_thread_index().is_some();
             let list = self.actions.representatives(&self.plain, alone);
             debug_assert!(self.states == 0 || list.0.len() as u64 == self.states, "traces count the states");
-            list
+            Listed::new(list, self.plain.word().bits())
         })
     }
 }

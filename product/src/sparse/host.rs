@@ -1,14 +1,100 @@
-//! y = A x on the CPU: compressed rows, divided by non-zeros into tasks of a fixed size.
+//! y = A x on the cores: coded rows where values are few, else compressed rows, divided by non-zeros into tasks of a fixed size.
 
-use super::Csr;
 use super::operator::MOST_VECTORS;
+use super::{CodedRows, Csr};
 use eigenforge_runtime::Scalar;
+use eigenforge_templates::{Cost, ScalarType};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Non-zeros and rows of a task; fixed, so that sums do not depend on the number of threads.
 const TASK: u64 = 1 << 15;
+
+/// Some rows of a matrix, as cores read them.
+#[derive(Clone)]
+pub enum CoreRows {
+    /// 12 bytes an element.
+    Compressed(RowTasks),
+    /// 4 bytes an element.
+    Coded(Arc<CodedRows>),
+}
+
+impl CoreRows {
+    /// Some rows of a matrix; coded where that is asked for and values are few.
+    pub fn new(matrix: Arc<Csr>, rows: Range<usize>, codes_values: bool) -> CoreRows {
+        let length = matrix.non_zeros() as f64 / matrix.rows().max(1) as f64;
+        let row = |row: usize, elements: &mut Vec<(u32, f64)>| {
+            let (columns, values) = matrix.row(row);
+            elements.clear();
+            elements.extend(columns.iter().copied().zip(values.iter().copied()));
+        };
+        let coded = || CodedRows::new(matrix.rows(), rows.clone(), length, row);
+        match codes_values.then(coded).flatten() {
+            Some(coded) => CoreRows::Coded(Arc::new(coded)),
+            None => CoreRows::Compressed(RowTasks::new(matrix, rows)),
+        }
+    }
+
+    /// Rows of the matrix.
+    pub fn dimension(&self) -> usize {
+        match self {
+            CoreRows::Compressed(tasks) => tasks.matrix.rows(),
+            CoreRows::Coded(rows) => rows.dimension(),
+        }
+    }
+
+    /// The rows that are here.
+    pub fn rows(&self) -> Range<usize> {
+        match self {
+            CoreRows::Compressed(tasks) => tasks.rows(),
+            CoreRows::Coded(rows) => rows.rows(),
+        }
+    }
+
+    /// The least work of one multiply of these rows in double precision.
+    pub fn cost(&self) -> Cost {
+        let (elements, bytes) = match self {
+            CoreRows::Compressed(tasks) => {
+                let elements = tasks.elements();
+                (elements, 12 * elements + 8 * (tasks.rows().len() as u64 + 1))
+            }
+            CoreRows::Coded(rows) => (rows.elements(), rows.bytes()),
+        };
+        let vectors = 2 * ScalarType::F64.bytes() * self.rows().len();
+        Cost { flops: 2.0 * elements as f64, bytes: (bytes + vectors as u64) as f64 }
+    }
+
+    /// The diagonal element of one of these rows.
+    pub fn diagonal(&self, row: usize) -> f64 {
+        match self {
+            CoreRows::Compressed(tasks) => tasks.matrix.element(row, row as u32),
+            CoreRows::Coded(rows) => rows.diagonal(row),
+        }
+    }
+
+    /// Some of these rows alone.
+    pub fn only(self, rows: Range<usize>) -> CoreRows {
+        match self {
+            CoreRows::Compressed(tasks) => CoreRows::Compressed(RowTasks::new(tasks.matrix, rows)),
+            CoreRows::Coded(all) => CoreRows::Coded(Arc::new(all.only(rows))),
+        }
+    }
+
+    /// The elements of y_j = A x_j from row `first` on; their parts of x_j·y_j.
+    pub fn multiply<T: Scalar>(&self, x: &[&[T]], first: usize, y: &mut [&mut [T]]) -> Vec<f64> {
+        match self {
+            CoreRows::Coded(rows) => rows.multiply(x, first, y),
+            CoreRows::Compressed(tasks) => {
+                let wanted = first..first + y.first().map_or(0, |y| y.len());
+                match wanted == tasks.rows() {
+                    true => tasks.multiply(x, y),
+                    false => RowTasks::new(tasks.matrix.clone(), wanted).multiply(x, y),
+                }
+            }
+        }
+    }
+}
 
 /// Rows of a matrix cut into tasks.
 #[derive(Clone)]
@@ -20,7 +106,7 @@ pub struct RowTasks {
 
 impl RowTasks {
     /// Some rows of a matrix.
-    pub fn new(matrix: Arc<Csr>, rows: Range<usize>) -> RowTasks {
+    fn new(matrix: Arc<Csr>, rows: Range<usize>) -> RowTasks {
         let weight = |row: usize| matrix.row_start()[row] + row as u64;
         let mut tasks = vec![rows.start];
         (rows.start + 1..=rows.end).for_each(|row| {
@@ -32,17 +118,18 @@ impl RowTasks {
     }
 
     /// The rows.
-    pub fn rows(&self) -> Range<usize> {
+    fn rows(&self) -> Range<usize> {
         self.tasks[0]..self.tasks[self.tasks.len() - 1]
     }
 
-    /// The matrix.
-    pub fn matrix(&self) -> &Arc<Csr> {
-        &self.matrix
+    /// Elements of these rows.
+    fn elements(&self) -> u64 {
+        let (starts, rows) = (self.matrix.row_start(), self.rows());
+        starts[rows.end] - starts[rows.start]
     }
 
     /// These rows of y_j = A x_j; their parts of x_j·y_j.
-    pub fn multiply<T: Scalar>(&self, x: &[&[T]], y: &mut [&mut [T]]) -> Vec<f64> {
+    fn multiply<T: Scalar>(&self, x: &[&[T]], y: &mut [&mut [T]]) -> Vec<f64> {
         let mut dots = Vec::with_capacity(x.len());
         for (x, y) in x.chunks(MOST_VECTORS).zip(y.chunks_mut(MOST_VECTORS)) {
             dots.extend(multiply(&self.matrix, &self.tasks, x, y));

@@ -14,16 +14,20 @@
 //! | `choose` | which layout, by modelled bytes? |
 //! | `hybrid` | what do the kernels read? |
 //! | `halo` | what do the rows of each of several cards need of x? |
+//! | `made` | how are rows made by all cores? |
+//! | `coded` | what do cores read where values are few? |
 //! | `operator`, `host`, `kernels` | y = A x on a device |
 //! | `symmetric` | the same from the upper triangle alone |
 
 mod choose;
+mod coded;
 mod csr;
 mod halo;
 mod host;
 mod hybrid;
 mod kernels;
 mod layout;
+mod made;
 mod matrix_market;
 mod npz;
 mod operator;
@@ -34,12 +38,14 @@ mod symmetric;
 pub use choose::add_seconds;
 pub use choose::format_choice;
 pub use choose::{Candidate, FormatChoice, FormatName, FormatRanking, FormatRequest};
+pub use coded::CodedRows;
 pub use csr::{Csr, CsrError};
 pub use halo::{CardRows, Halo};
-pub use host::RowTasks;
+pub use host::CoreRows;
 pub use hybrid::{Columns, LayoutError, PartTables, SYMMETRY, Stored, Values, start_word};
 pub use kernels::plans_by_vectors;
 pub use layout::{Format, Layout, PartLayout, RowCut, StorageKind, Target};
+pub use made::MadeRows;
 pub use matrix_market::{MatrixMarketError, read_matrix_market};
 pub use npz::{NpzError, Triangle, read_npz, read_npz_vector};
 pub use operator::{SparseError, SparseOperator};

@@ -8,7 +8,7 @@
 use super::Csr;
 use super::choose::{FormatName, FormatRanking, FormatRequest};
 use super::halo::Halo;
-use super::host::RowTasks;
+use super::host::CoreRows;
 use super::hybrid::{LayoutError, Stored};
 use super::kernels::Kernels;
 use super::layout::{Layout, Target};
@@ -49,7 +49,7 @@ pub struct SparseOperator {
 }
 
 enum Engine {
-    Cpu(RowTasks),
+    Cpu(CoreRows),
     Kernels(Box<Kernels>),
     Half(Box<Half>),
 }
@@ -116,19 +116,18 @@ impl SparseOperator {
         Ok(SparseOperator { device: device.clone(), rows, norm_bound, cost, diagonal: Arc::new(diagonal), engine })
     }
 
+    /// On the cores, coded where values are few.
     fn on_cpu(matrix: Arc<Csr>, device: &Device) -> SparseOperator {
-        let (rows, non_zeros) = (matrix.rows(), matrix.non_zeros());
-        let cost = Cost {
-            flops: 2.0 * non_zeros as f64,
-            bytes: 12.0 * non_zeros as f64 + 8.0 * (rows as f64 + 1.0) + 16.0 * rows as f64,
-        };
+        let (rows, norm_bound) = (matrix.rows(), matrix.largest_row_sum(0..matrix.rows()));
+        let diagonal = Arc::new(diagonal(&matrix));
+        let own = CoreRows::new(matrix, 0..rows, true);
         SparseOperator {
             device: device.clone(),
             rows,
-            norm_bound: matrix.largest_row_sum(0..rows),
-            cost,
-            diagonal: Arc::new(diagonal(&matrix)),
-            engine: Engine::Cpu(RowTasks::new(matrix, 0..rows)),
+            norm_bound,
+            cost: own.cost(),
+            diagonal,
+            engine: Engine::Cpu(own),
         }
     }
 
@@ -188,7 +187,7 @@ impl SparseOperator {
             Engine::Cpu(rows) => {
                 let both = x.iter().zip(y).map(|(x, y)| Vector::both_on_host("multiply by a sparse matrix", x, y));
                 let (x, mut y): (Vec<_>, Vec<_>) = both.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
-                dots = rows.multiply(&x, &mut y);
+                dots = rows.multiply(&x, 0, &mut y);
             }
         }
         Ok(dots)

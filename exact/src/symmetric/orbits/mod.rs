@@ -307,7 +307,11 @@ impl Multiply for SectorRows {
     }
 
     fn replacement(&self, device: &Device) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
-        if self.are_made_on(device) { Ok(None) } else { self.stored() }
+        if self.are_made_on(device) {
+            return Ok(None);
+        }
+        let Some(stored) = self.stored()? else { return Ok(None) };
+        Ok(Some(stored.replacement(device)?.unwrap_or(stored)))
     }
 
     fn stored(&self) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {

@@ -96,7 +96,7 @@ impl ByStrings {
         sector.orbits.prepare();
         let state_of = |word: u128| {
             let reached = sector.orbits.actions().reached(word);
-            let place = sector.orbits.words().binary_search(&reached.word).ok()?;
+            let place = sector.orbits.index(reached.word)? as usize;
             Some((place, reached.factor.conj()))
         };
         self.moved(user, vector, state_of)

@@ -1,0 +1,387 @@
+//! Rows on the cores of a matrix with few distinct values: 4 bytes an element, where column and value take 12.
+//!
+//! In: a number of rows, and what gives the elements of each. Out: slots of 32 bits, the column in the lowest bits and above it the code
+//! of the value in a list. Diagonal elements, which often all differ, stand by themselves. A gather of x takes as long as the rest of an
+//! element, and in caches as long as reading it, so bytes are what can be saved.
+//!
+//! Rows stand by slices of [`LANES`] rows, their slots of one number beside each other: a core adds up so many rows at once, and no sum
+//! waits for another. A slice has as many slots a row as its longest row; the others have the row's own column and the value 0. The
+//! elements of a row are added in their order, so a row has the same bits in every slice and on every core.
+
+use eigenforge_runtime::Scalar;
+use rayon::prelude::*;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Rows of a slice.
+const LANES: usize = 16;
+/// Slots that one core takes at a time, about, and rows at most.
+const PIECE_SLOTS: usize = 1 << 15;
+const PIECE_ROWS: usize = 1 << 13;
+/// Slots up to which one core is sooner done than the others have begun.
+const ALONE: usize = 1 << 18;
+/// Most slots of an element, with padding: from twice as many on, compressed rows have fewer bytes.
+const PADDED: f64 = 2.0;
+/// Most distinct values: a list that stays in the nearest cache.
+const MOST_VALUES: usize = 1 << 10;
+
+/// Rows of a square matrix with few distinct values.
+#[derive(Debug)]
+pub struct CodedRows {
+    /// Rows of the matrix.
+    dimension: usize,
+    /// Those that are here.
+    rows: Range<usize>,
+    /// Rows of all pieces but the last.
+    piece_rows: usize,
+    pieces: Vec<Piece>,
+    elements: u64,
+    /// By their codes; the first is 0.
+    values: Vec<f64>,
+    index_bits: u32,
+}
+
+/// Rows that one core multiplies.
+#[derive(Debug, Default)]
+struct Piece {
+    /// Where the slots of each slice begin, and the end of the last.
+    starts: Vec<u32>,
+    slots: Vec<u32>,
+    diagonal: Vec<f64>,
+}
+
+/// The values found so far with their codes.
+#[derive(Default)]
+struct Codes {
+    code_of: HashMap<u64, u32>,
+    values: Vec<f64>,
+}
+
+impl Codes {
+    /// With 0 as the first value.
+    fn new() -> Codes {
+        let mut codes = Codes::default();
+        codes.code(0.0);
+        codes
+    }
+
+    fn code(&mut self, value: f64) -> u32 {
+        let Codes { code_of, values } = self;
+        *code_of.entry(value.to_bits()).or_insert_with(|| {
+            values.push(value);
+            (values.len() - 1) as u32
+        })
+    }
+}
+
+impl CodedRows {
+    /// Rows of a matrix of so many rows, about so long; `row_of` puts the elements of one in place of what is in a list, columns
+    /// ascending. `None` where there are too many values, or rows are too uneven.
+    pub fn new(
+        dimension: usize,
+        rows: Range<usize>,
+        row_length: f64,
+        row_of: impl Fn(usize, &mut Vec<(u32, f64)>) + Sync,
+    ) -> Option<CodedRows> {
+        let index_bits = usize::BITS - dimension.saturating_sub(1).leading_zeros();
+        let most = MOST_VALUES.min(1usize.checked_shl(u32::BITS.checked_sub(index_bits)?)?);
+        let piece_rows = (PIECE_SLOTS as f64 / row_length.max(1.0)) as usize;
+        let piece_rows = piece_rows.clamp(LANES, PIECE_ROWS) / LANES * LANES;
+        let (codes, too_many) = (Mutex::new(Codes::new()), AtomicBool::new(false));
+        let piece = |first: usize| {
+            let end = rows.end.min(first + piece_rows);
+            if too_many.load(Ordering::Relaxed) {
+                return None;
+            }
+            let made = Piece::new(first..end, index_bits, most, &codes, &row_of);
+            too_many.fetch_or(made.is_none(), Ordering::Relaxed);
+            made
+        };
+        let firsts: Vec<usize> = rows.clone().step_by(piece_rows).collect();
+        let made: Option<Vec<(Piece, usize)>> = firsts.into_par_iter().map(piece).collect();
+        let (pieces, elements): (Vec<Piece>, Vec<usize>) = made?.into_iter().unzip();
+        let slots: usize = pieces.iter().map(|piece| piece.slots.len()).sum();
+        let elements = elements.iter().sum::<usize>() as u64;
+        if slots as f64 > PADDED * elements as f64 + (LANES * LANES) as f64 {
+            return None;
+        }
+        let mut values = codes.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).values;
+        // Any code that a slot can hold has a value.
+        values.resize(1 << (u32::BITS - index_bits).min(MOST_VALUES.ilog2()), 0.0);
+        Some(CodedRows { dimension, rows, piece_rows, pieces, elements, values, index_bits })
+    }
+
+    /// Rows of the matrix.
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// The rows that are here.
+    pub fn rows(&self) -> Range<usize> {
+        self.rows.clone()
+    }
+
+    /// Elements of these rows.
+    pub fn elements(&self) -> u64 {
+        self.elements
+    }
+
+    /// The largest sum of magnitudes of one of these rows; 0 without rows.
+    pub fn largest_row_sum(&self) -> f64 {
+        let sum = |row: usize| self.slots(row).map(|(_, value)| value.abs()).sum::<f64>() + self.diagonal(row).abs();
+        self.rows().into_par_iter().map(sum).reduce(|| 0.0, f64::max)
+    }
+
+    /// Some of these rows alone.
+    pub fn only(&self, rows: Range<usize>) -> CodedRows {
+        let length = self.elements as f64 / self.rows.len().max(1) as f64;
+        let own = CodedRows::new(self.dimension, rows, length, |row, elements| self.row(row, elements));
+        own.unwrap_or_else(|| unreachable!("all rows have few values"))
+    }
+
+    /// Bytes of slots and diagonal.
+    pub fn bytes(&self) -> u64 {
+        let of_piece = |piece: &Piece| 4 * (piece.slots.len() + piece.starts.len()) + 8 * piece.diagonal.len();
+        self.pieces.iter().map(|piece| of_piece(piece) as u64).sum()
+    }
+
+    /// A diagonal element of these rows.
+    pub fn diagonal(&self, row: usize) -> f64 {
+        let at = row - self.rows.start;
+        self.pieces[at / self.piece_rows].diagonal[at % self.piece_rows]
+    }
+
+    /// The elements of a row but that of the diagonal, columns ascending.
+    fn slots(&self, row: usize) -> impl Iterator<Item = (u32, f64)> {
+        let at = row - self.rows.start;
+        let (piece, at) = (&self.pieces[at / self.piece_rows], at % self.piece_rows);
+        let [first, end] = [0, 1].map(|k| piece.starts[at / LANES + k] as usize);
+        let of_lane = piece.slots[first..end].iter().skip(at % LANES).step_by(LANES);
+        of_lane.map(|slot| (slot & self.index_mask(), self.values[(slot >> self.index_bits) as usize]))
+    }
+
+    /// The elements of a row, columns ascending.
+    pub fn row(&self, row: usize, elements: &mut Vec<(u32, f64)>) {
+        elements.clear();
+        elements.extend(self.slots(row).filter(|(_, value)| *value != 0.0));
+        let at = elements.partition_point(|(column, _)| (*column as usize) < row);
+        elements.insert(at, (row as u32, self.diagonal(row)));
+    }
+
+    fn index_mask(&self) -> u32 {
+        (1u64 << self.index_bits).wrapping_sub(1) as u32
+    }
+
+    /// y_j = A x_j, the rows from `first` on; their parts of x_j·y_j.
+    pub fn multiply<T: Scalar>(&self, x: &[&[T]], first: usize, y: &mut [&mut [T]]) -> Vec<f64> {
+        assert!(x.iter().all(|x| x.len() == self.dimension), "a vector of {} elements", self.dimension);
+        let count = y.first().map_or(0, |y| y.len());
+        if (first..first + count) != self.rows {
+            return x.iter().zip(y).map(|(x, y)| self.multiply_some(x, first, y)).collect();
+        }
+        // Each piece's share of every y.
+        let mut shares: Vec<Vec<&mut [T]>> = self.pieces.iter().map(|_| Vec::with_capacity(x.len())).collect();
+        for y in y {
+            y.chunks_mut(self.piece_rows).zip(&mut shares).for_each(|(own, share)| share.push(own));
+        }
+        let task = |(number, mut y): (usize, Vec<&mut [T]>)| {
+            let first = self.rows.start + number * self.piece_rows;
+            self.multiply_piece(&self.pieces[number], x, first, &mut y)
+        };
+        let slots: usize = self.pieces.iter().map(|piece| piece.slots.len()).sum();
+        let dots: Vec<Vec<f64>> = match slots * x.len() <= ALONE {
+            true => shares.into_iter().enumerate().map(task).collect(),
+            false => shares.into_par_iter().enumerate().map(task).collect(),
+        };
+        (0..x.len()).map(|v| dots.iter().map(|dots| dots[v]).sum()).collect()
+    }
+
+    fn multiply_piece<T: Scalar>(&self, piece: &Piece, x: &[&[T]], first: usize, y: &mut [&mut [T]]) -> Vec<f64> {
+        let mut dots = vec![0.0; x.len()];
+        for (slice, start) in piece.starts.windows(2).enumerate() {
+            let (slots, _) = piece.slots[start[0] as usize..start[1] as usize].as_chunks::<LANES>();
+            let rows = slice * LANES..piece.diagonal.len().min((slice + 1) * LANES);
+            for ((x, y), dot) in x.iter().zip(y.iter_mut()).zip(&mut dots) {
+                let sums = self.slice_sums(slots, x);
+                for (row, sum) in rows.clone().zip(sums) {
+                    let own = x[first + row].to_f64();
+                    let sum = piece.diagonal[row] * own + sum;
+                    y[row] = T::from_f64(sum);
+                    *dot += own * sum;
+                }
+            }
+        }
+        dots
+    }
+
+    /// The sums of the rows of a slice without the diagonal.
+    #[inline]
+    fn slice_sums<T: Scalar>(&self, slots: &[[u32; LANES]], x: &[T]) -> [f64; LANES] {
+        let (mask, bits, values) = (self.index_mask(), self.index_bits, &self.values[..]);
+        let mut sums = [0.0; LANES];
+        for slots in slots {
+            for (sum, slot) in sums.iter_mut().zip(slots) {
+                // SAFETY: columns are below the dimension, which is the length of x, as `multiply` checks; there is a value for every code
+                // that a slot can hold, as `new` sees to.
+                let (x, value) =
+                    unsafe { (x.get_unchecked((slot & mask) as usize), values.get_unchecked((slot >> bits) as usize)) };
+                *sum += value * x.to_f64();
+            }
+        }
+        sums
+    }
+
+    /// Some rows, one by one.
+    fn multiply_some<T: Scalar>(&self, x: &[T], first: usize, y: &mut [T]) -> f64 {
+        let of_row = |(at, y): (usize, &mut T)| {
+            let (row, own) = (first + at, x[first + at].to_f64());
+            let sum = self.slots(row).fold(0.0, |sum, (column, value)| sum + value * x[column as usize].to_f64());
+            let sum = self.diagonal(row) * own + sum;
+            *y = T::from_f64(sum);
+            own * sum
+        };
+        y.iter_mut().enumerate().map(of_row).sum()
+    }
+}
+
+impl Piece {
+    /// Some rows, and how many elements they have; `None` if there are more than `most` values by now.
+    fn new(
+        rows: Range<usize>,
+        index_bits: u32,
+        most: usize,
+        codes: &Mutex<Codes>,
+        row_of: impl Fn(usize, &mut Vec<(u32, f64)>),
+    ) -> Option<(Piece, usize)> {
+        let (mut own, mut elements) = (Codes::new(), Vec::new());
+        let mut piece = Piece { starts: vec![0], ..Piece::default() };
+        // Columns and codes of the piece's own list, slice by slice.
+        let (mut columns, mut own_codes, mut count) = (Vec::<u32>::new(), Vec::<u32>::new(), 0);
+        let mut slice: Vec<Vec<(u32, f64)>> = vec![Vec::new(); LANES];
+        for first in rows.clone().step_by(LANES) {
+            let in_slice = first..rows.end.min(first + LANES);
+            for (row, lane) in in_slice.clone().zip(&mut slice) {
+                row_of(row, &mut elements);
+                let is_diagonal = |(column, _): &&(u32, f64)| *column as usize == row;
+                piece.diagonal.push(elements.iter().filter(is_diagonal).map(|(_, value)| value).sum());
+                lane.clear();
+                lane.extend(elements.iter().filter(|element| !is_diagonal(element)));
+                count += elements.len();
+            }
+            let longest = slice[..in_slice.len()].iter().map(Vec::len).max().unwrap_or(0);
+            for slot in 0..longest {
+                for lane in 0..LANES {
+                    let row = (first + lane).min(rows.end - 1);
+                    let element = slice.get(lane).filter(|_| lane < in_slice.len()).and_then(|lane| lane.get(slot));
+                    let (column, value) = element.copied().unwrap_or((row as u32, 0.0));
+                    columns.push(column);
+                    own_codes.push(own.code(value));
+                }
+            }
+            piece.starts.push(columns.len() as u32);
+            if own.values.len() > most {
+                return None;
+            }
+        }
+        let code: Vec<u32> = {
+            let mut all = codes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let code = own.values.iter().map(|value| all.code(*value)).collect();
+            if all.values.len() > most {
+                return None;
+            }
+            code
+        };
+        let slots = columns.iter().zip(&own_codes);
+        piece.slots = slots.map(|(column, own)| column | code[*own as usize] << index_bits).collect();
+        Some((piece, count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eigenforge_runtime::seeded;
+
+    /// Some rows of a random matrix of so many values, the diagonal apart; uneven, some empty.
+    fn elements(rows: usize, values: usize, seed: u64) -> Vec<Vec<(u32, f64)>> {
+        let random = seeded::vector(8 * rows + values, seed);
+        let list = |row: usize| {
+            let length = ((random[row].abs() * 1e6) as usize + row) % 7;
+            let column = |k: usize| ((random[rows + 7 * row + k].abs() * 1e9) as usize % rows) as u32;
+            let mut columns: Vec<u32> = (0..length).map(column).collect();
+            columns.sort_unstable();
+            columns.dedup();
+            let value = |column: &u32| match *column as usize == row {
+                true => random[row],
+                false => random[8 * rows + (*column as usize + 3 * row) % values],
+            };
+            columns.iter().map(|column| (*column, value(column))).collect()
+        };
+        (0..rows).map(list).collect()
+    }
+
+    fn coded(all: &[Vec<(u32, f64)>], rows: Range<usize>, length: f64) -> Option<CodedRows> {
+        CodedRows::new(all.len(), rows, length, |row, elements| all[row].clone_into(elements))
+    }
+
+    #[test]
+    fn rows_are_those_of_the_list_in_the_same_bits_on_every_share() {
+        for (seed, rows) in [1usize, 2, 15, 16, 17, 33, 257, 4099].into_iter().enumerate() {
+            for values in [1, 3, 700] {
+                let all = elements(rows, values, seed as u64 + 1);
+                let whole = coded(&all, 0..rows, 3.0).expect("few values");
+                assert_eq!(whole.elements(), all.iter().map(Vec::len).sum::<usize>() as u64);
+                let vectors: Vec<Vec<f64>> = (0..3).map(|k| seeded::vector(rows, 50 + k)).collect();
+                let x: Vec<&[f64]> = vectors.iter().map(Vec::as_slice).collect();
+                let mut y = vec![vec![f64::NAN; rows]; 3];
+                let dots = whole.multiply(&x, 0, &mut y.iter_mut().map(Vec::as_mut_slice).collect::<Vec<_>>());
+                for ((x, y), dot) in x.iter().zip(&y).zip(&dots) {
+                    for (row, elements) in all.iter().enumerate() {
+                        let sum: f64 = elements.iter().map(|(column, value)| value * x[*column as usize]).sum();
+                        assert!((sum - y[row]).abs() <= 1e-14 * 20.0, "{sum} {}", y[row]);
+                    }
+                    let sum: f64 = x.iter().zip(y).map(|(x, y)| x * y).sum();
+                    assert!((sum - dot).abs() <= 1e-12 * rows as f64);
+                }
+                let mut of_row = Vec::new();
+                for cut in [0, rows / 3, rows / 2 + 1] {
+                    let (first, share) = (cut.min(rows), whole.only(cut.min(rows)..rows));
+                    let (mut own, mut some) = (vec![f64::NAN; rows - first], vec![f64::NAN; rows - first]);
+                    share.multiply(&x[..1], first, &mut [&mut own]);
+                    whole.multiply(&x[..1], first, &mut [&mut some]);
+                    for ((own, some), y) in own.iter().zip(&some).zip(&y[0][first..]) {
+                        assert_eq!([own.to_bits(), some.to_bits()], [y.to_bits(); 2]);
+                    }
+                    (first..rows).for_each(|row| {
+                        share.row(row, &mut of_row);
+                        let stored = of_row.iter().filter(|(_, value)| *value != 0.0);
+                        let listed = all[row].iter().filter(|(_, value)| *value != 0.0);
+                        assert!(stored.eq(listed), "row {row}");
+                    });
+                }
+                let norm = all.iter().map(|row| row.iter().map(|(_, value)| value.abs()).sum::<f64>());
+                assert!((whole.largest_row_sum() - norm.fold(0.0, f64::max)).abs() < 1e-14);
+            }
+        }
+    }
+
+    #[test]
+    fn many_values_and_uneven_rows_stay_compressed() {
+        assert!(coded(&elements(4099, 4 * MOST_VALUES, 1), 0..4099, 3.0).is_none());
+        let one_long = |row: usize| (0..if row % 64 == 0 { 900 } else { 1 }).map(|column| (column, 1.0)).collect();
+        let all: Vec<Vec<(u32, f64)>> = (0..1024).map(one_long).collect();
+        assert!(coded(&all, 0..1024, 15.0).is_none());
+        assert!(coded(&[], 0..0, 0.0).is_some());
+    }
+
+    #[test]
+    fn a_diagonal_may_have_any_values() {
+        let all: Vec<Vec<(u32, f64)>> = (0..5000).map(|row| vec![(row, f64::from(row).sin())]).collect();
+        let rows = coded(&all, 0..5000, 1.0).expect("values beside the diagonal are few");
+        let (x, mut y) = (vec![2.0f32; 5000], vec![f32::NAN; 5000]);
+        rows.multiply(&[&x], 0, &mut [&mut y]);
+        assert!((0..5000).all(|row| y[row] == (2.0 * (row as f64).sin()) as f32));
+    }
+}
