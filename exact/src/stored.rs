@@ -28,7 +28,21 @@ pub(super) fn matrix_of_terms(
     terms: &ListedTerms,
     (scalar, shift): (ScalarType, f64),
 ) -> Result<Arc<dyn Multiply>, OperatorError> {
-    Ok(Arc::new(StoredHamiltonian::made(name, rows(basis, terms, shift)?, scalar)))
+    Ok(Arc::new(StoredHamiltonian::from_rows(name, rows(basis, terms, shift)?, scalar)))
+}
+
+/// The multiply by a matrix of so many rows and about so many elements; `row_of` puts those of a row in place of what is in a list.
+///
+/// # Errors
+/// No room for the elements.
+pub(super) fn matrix_of_rows(
+    name: &str,
+    scalar: ScalarType,
+    [rows, about]: [u64; 2],
+    row_of: impl Fn(usize, &mut Vec<(u32, f64)>) + Send + Sync + 'static,
+) -> Result<Arc<dyn Multiply>, OperatorError> {
+    let rows = MadeRows::new(rows as usize, about, row_of)?;
+    Ok(Arc::new(StoredHamiltonian::from_rows(name, rows, scalar)))
 }
 
 /// Models whose states are listed.

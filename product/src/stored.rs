@@ -63,7 +63,7 @@ impl StoredHamiltonian {
     }
 
     /// The same of rows that are made where and when they are wanted.
-    pub fn made(name: &str, rows: MadeRows, scalar: ScalarType) -> StoredHamiltonian {
+    pub fn from_rows(name: &str, rows: MadeRows, scalar: ScalarType) -> StoredHamiltonian {
         let empty = Csr::new(vec![0], Vec::new(), Vec::new()).unwrap_or_else(|error| unreachable!("{error}"));
         StoredHamiltonian { elements: OnceLock::new(), rows: Some(rows), ..StoredHamiltonian::new(name, empty, scalar) }
     }

@@ -5,8 +5,9 @@
 //! element, and in caches as long as reading it, so bytes are what can be saved.
 //!
 //! Rows stand by slices of [`LANES`] rows, their slots of one number beside each other: a core adds up so many rows at once, and no sum
-//! waits for another. A slice has as many slots a row as its longest row; the others have the row's own column and the value 0. The
-//! elements of a row are added in their order, so a row has the same bits in every slice and on every core.
+//! waits for another. A slice has as many slots a row as its longest row; those of no element have the code 0, and are left out of sums, so
+//! that an infinite x stays in the rows that read it. The elements of a row are added in their order, so a row has the same bits in every
+//! slice and on every core.
 
 use eigenforge_runtime::Scalar;
 use rayon::prelude::*;
@@ -29,7 +30,7 @@ const MOST_VALUES: usize = 1 << 10;
 
 /// Rows of a square matrix with few distinct values.
 #[derive(Debug)]
-pub struct CodedRows {
+pub(crate) struct CodedRows {
     /// Rows of the matrix.
     dimension: usize,
     /// Those that are here.
@@ -38,7 +39,7 @@ pub struct CodedRows {
     piece_rows: usize,
     pieces: Vec<Piece>,
     elements: u64,
-    /// By their codes; the first is 0.
+    /// By their codes; the first is that of no element.
     values: Vec<f64>,
     index_bits: u32,
 }
@@ -53,18 +54,15 @@ struct Piece {
 }
 
 /// The values found so far with their codes.
-#[derive(Default)]
 struct Codes {
     code_of: HashMap<u64, u32>,
     values: Vec<f64>,
 }
 
 impl Codes {
-    /// With 0 as the first value.
+    /// With the code of no element.
     fn new() -> Codes {
-        let mut codes = Codes::default();
-        codes.code(0.0);
-        codes
+        Codes { code_of: HashMap::new(), values: vec![0.0] }
     }
 
     fn code(&mut self, value: f64) -> u32 {
@@ -79,7 +77,7 @@ impl Codes {
 impl CodedRows {
     /// Rows of a matrix of so many rows, about so long; `row_of` puts the elements of one in place of what is in a list, columns
     /// ascending. `None` where there are too many values, or rows are too uneven.
-    pub fn new(
+    pub(crate) fn new(
         dimension: usize,
         rows: Range<usize>,
         row_length: f64,
@@ -114,41 +112,41 @@ impl CodedRows {
     }
 
     /// Rows of the matrix.
-    pub fn dimension(&self) -> usize {
+    pub(crate) fn dimension(&self) -> usize {
         self.dimension
     }
 
     /// The rows that are here.
-    pub fn rows(&self) -> Range<usize> {
+    pub(crate) fn rows(&self) -> Range<usize> {
         self.rows.clone()
     }
 
     /// Elements of these rows.
-    pub fn elements(&self) -> u64 {
+    pub(crate) fn elements(&self) -> u64 {
         self.elements
     }
 
     /// The largest sum of magnitudes of one of these rows; 0 without rows.
-    pub fn largest_row_sum(&self) -> f64 {
+    pub(crate) fn largest_row_sum(&self) -> f64 {
         let sum = |row: usize| self.slots(row).map(|(_, value)| value.abs()).sum::<f64>() + self.diagonal(row).abs();
         self.rows().into_par_iter().map(sum).reduce(|| 0.0, f64::max)
     }
 
     /// Some of these rows alone.
-    pub fn only(&self, rows: Range<usize>) -> CodedRows {
+    pub(crate) fn only(&self, rows: Range<usize>) -> CodedRows {
         let length = self.elements as f64 / self.rows.len().max(1) as f64;
         let own = CodedRows::new(self.dimension, rows, length, |row, elements| self.row(row, elements));
         own.unwrap_or_else(|| unreachable!("all rows have few values"))
     }
 
     /// Bytes of slots and diagonal.
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let of_piece = |piece: &Piece| 4 * (piece.slots.len() + piece.starts.len()) + 8 * piece.diagonal.len();
         self.pieces.iter().map(|piece| of_piece(piece) as u64).sum()
     }
 
     /// A diagonal element of these rows.
-    pub fn diagonal(&self, row: usize) -> f64 {
+    pub(crate) fn diagonal(&self, row: usize) -> f64 {
         let at = row - self.rows.start;
         self.pieces[at / self.piece_rows].diagonal[at % self.piece_rows]
     }
@@ -159,13 +157,14 @@ impl CodedRows {
         let (piece, at) = (&self.pieces[at / self.piece_rows], at % self.piece_rows);
         let [first, end] = [0, 1].map(|k| piece.starts[at / LANES + k] as usize);
         let of_lane = piece.slots[first..end].iter().skip(at % LANES).step_by(LANES);
+        let of_lane = of_lane.filter(|slot| **slot >> self.index_bits != 0);
         of_lane.map(|slot| (slot & self.index_mask(), self.values[(slot >> self.index_bits) as usize]))
     }
 
     /// The elements of a row, columns ascending.
-    pub fn row(&self, row: usize, elements: &mut Vec<(u32, f64)>) {
+    pub(crate) fn row(&self, row: usize, elements: &mut Vec<(u32, f64)>) {
         elements.clear();
-        elements.extend(self.slots(row).filter(|(_, value)| *value != 0.0));
+        elements.extend(self.slots(row));
         let at = elements.partition_point(|(column, _)| (*column as usize) < row);
         elements.insert(at, (row as u32, self.diagonal(row)));
     }
@@ -175,7 +174,7 @@ impl CodedRows {
     }
 
     /// y_j = A x_j, the rows from `first` on; their parts of x_j·y_j.
-    pub fn multiply<T: Scalar>(&self, x: &[&[T]], first: usize, y: &mut [&mut [T]]) -> Vec<f64> {
+    pub(crate) fn multiply<T: Scalar>(&self, x: &[&[T]], first: usize, y: &mut [&mut [T]]) -> Vec<f64> {
         assert!(x.iter().all(|x| x.len() == self.dimension), "a vector of {} elements", self.dimension);
         let count = y.first().map_or(0, |y| y.len());
         if (first..first + count) != self.rows {
@@ -227,7 +226,8 @@ impl CodedRows {
                 // that a slot can hold, as `new` sees to.
                 let (x, value) =
                     unsafe { (x.get_unchecked((slot & mask) as usize), values.get_unchecked((slot >> bits) as usize)) };
-                *sum += value * x.to_f64();
+                let product = value * x.to_f64();
+                *sum += if slot >> bits == 0 { 0.0 } else { product };
             }
         }
         sums
@@ -275,9 +275,9 @@ impl Piece {
                 for lane in 0..LANES {
                     let row = (first + lane).min(rows.end - 1);
                     let element = slice.get(lane).filter(|_| lane < in_slice.len()).and_then(|lane| lane.get(slot));
-                    let (column, value) = element.copied().unwrap_or((row as u32, 0.0));
+                    let (column, code) = element.map_or((row as u32, 0), |(column, value)| (*column, own.code(*value)));
                     columns.push(column);
-                    own_codes.push(own.code(value));
+                    own_codes.push(code);
                 }
             }
             piece.starts.push(columns.len() as u32);
@@ -287,7 +287,8 @@ impl Piece {
         }
         let code: Vec<u32> = {
             let mut all = codes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            let code = own.values.iter().map(|value| all.code(*value)).collect();
+            let own = own.values.iter().skip(1).map(|value| all.code(*value));
+            let code = std::iter::once(0).chain(own).collect();
             if all.values.len() > most {
                 return None;
             }
@@ -356,9 +357,9 @@ mod tests {
                     }
                     (first..rows).for_each(|row| {
                         share.row(row, &mut of_row);
-                        let stored = of_row.iter().filter(|(_, value)| *value != 0.0);
-                        let listed = all[row].iter().filter(|(_, value)| *value != 0.0);
-                        assert!(stored.eq(listed), "row {row}");
+                        let has_diagonal = all[row].iter().any(|(column, _)| *column as usize == row);
+                        let stored = of_row.iter().filter(|(column, _)| has_diagonal || *column as usize != row);
+                        assert!(stored.eq(&all[row]), "row {row}");
                     });
                 }
                 let norm = all.iter().map(|row| row.iter().map(|(_, value)| value.abs()).sum::<f64>());
@@ -374,6 +375,20 @@ mod tests {
         let all: Vec<Vec<(u32, f64)>> = (0..1024).map(one_long).collect();
         assert!(coded(&all, 0..1024, 15.0).is_none());
         assert!(coded(&[], 0..0, 0.0).is_some());
+    }
+
+    #[test]
+    fn an_infinite_x_stays_in_the_rows_that_read_it() {
+        let all: Vec<Vec<(u32, f64)>> =
+            (0..40u32).map(|row| (0..row % 5).map(|k| ((row + k + 1) % 40, 0.5)).collect()).collect();
+        let mut x = vec![1.0; 40];
+        x[7] = f64::INFINITY;
+        let mut y = vec![0.0; 40];
+        coded(&all, 0..40, 2.0).expect("one value").multiply(&[&x], 0, &mut [&mut y]);
+        for (row, y) in y.iter().enumerate() {
+            let reads = all[row].iter().any(|(column, _)| *column == 7);
+            assert_eq!(*y == f64::INFINITY, reads && row != 7, "row {row}: {y}");
+        }
     }
 
     #[test]

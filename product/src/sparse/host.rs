@@ -13,7 +13,7 @@ const TASK: u64 = 1 << 15;
 
 /// Some rows of a matrix, as cores read them.
 #[derive(Clone)]
-pub enum CoreRows {
+pub(crate) enum CoreRows {
     /// 12 bytes an element.
     Compressed(RowTasks),
     /// 4 bytes an element.
@@ -22,7 +22,7 @@ pub enum CoreRows {
 
 impl CoreRows {
     /// Some rows of a matrix; coded where that is asked for and values are few.
-    pub fn new(matrix: Arc<Csr>, rows: Range<usize>, codes_values: bool) -> CoreRows {
+    pub(crate) fn new(matrix: Arc<Csr>, rows: Range<usize>, codes_values: bool) -> CoreRows {
         let length = matrix.non_zeros() as f64 / matrix.rows().max(1) as f64;
         let row = |row: usize, elements: &mut Vec<(u32, f64)>| {
             let (columns, values) = matrix.row(row);
@@ -37,7 +37,7 @@ impl CoreRows {
     }
 
     /// Rows of the matrix.
-    pub fn dimension(&self) -> usize {
+    pub(crate) fn dimension(&self) -> usize {
         match self {
             CoreRows::Compressed(tasks) => tasks.matrix.rows(),
             CoreRows::Coded(rows) => rows.dimension(),
@@ -45,7 +45,7 @@ impl CoreRows {
     }
 
     /// The rows that are here.
-    pub fn rows(&self) -> Range<usize> {
+    pub(crate) fn rows(&self) -> Range<usize> {
         match self {
             CoreRows::Compressed(tasks) => tasks.rows(),
             CoreRows::Coded(rows) => rows.rows(),
@@ -53,7 +53,7 @@ impl CoreRows {
     }
 
     /// The least work of one multiply of these rows in double precision.
-    pub fn cost(&self) -> Cost {
+    pub(crate) fn cost(&self) -> Cost {
         let (elements, bytes) = match self {
             CoreRows::Compressed(tasks) => {
                 let elements = tasks.elements();
@@ -66,7 +66,7 @@ impl CoreRows {
     }
 
     /// The diagonal element of one of these rows.
-    pub fn diagonal(&self, row: usize) -> f64 {
+    pub(crate) fn diagonal(&self, row: usize) -> f64 {
         match self {
             CoreRows::Compressed(tasks) => tasks.matrix.element(row, row as u32),
             CoreRows::Coded(rows) => rows.diagonal(row),
@@ -74,7 +74,7 @@ impl CoreRows {
     }
 
     /// Some of these rows alone.
-    pub fn only(self, rows: Range<usize>) -> CoreRows {
+    pub(crate) fn only(self, rows: Range<usize>) -> CoreRows {
         match self {
             CoreRows::Compressed(tasks) => CoreRows::Compressed(RowTasks::new(tasks.matrix, rows)),
             CoreRows::Coded(all) => CoreRows::Coded(Arc::new(all.only(rows))),
@@ -82,7 +82,7 @@ impl CoreRows {
     }
 
     /// The elements of y_j = A x_j from row `first` on; their parts of x_j·y_j.
-    pub fn multiply<T: Scalar>(&self, x: &[&[T]], first: usize, y: &mut [&mut [T]]) -> Vec<f64> {
+    pub(crate) fn multiply<T: Scalar>(&self, x: &[&[T]], first: usize, y: &mut [&mut [T]]) -> Vec<f64> {
         match self {
             CoreRows::Coded(rows) => rows.multiply(x, first, y),
             CoreRows::Compressed(tasks) => {
@@ -98,7 +98,7 @@ impl CoreRows {
 
 /// Rows of a matrix cut into tasks.
 #[derive(Clone)]
-pub struct RowTasks {
+pub(crate) struct RowTasks {
     matrix: Arc<Csr>,
     /// The first row of each task, and the end of the last.
     tasks: Vec<usize>,

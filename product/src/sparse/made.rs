@@ -48,19 +48,19 @@ impl MadeRows {
     }
 
     /// Rows of the matrix.
-    pub fn dimension(&self) -> usize {
+    pub(crate) fn dimension(&self) -> usize {
         self.dimension
     }
 
     /// Those for cores; `None` where values are many, or rows uneven.
-    pub fn coded(&self) -> Option<CodedRows> {
+    pub(crate) fn coded(&self) -> Option<CodedRows> {
         let _making = trace::span("set up", "matrix elements");
         let length = self.elements as f64 / self.dimension.max(1) as f64;
         CodedRows::new(self.dimension, 0..self.dimension, length, &*self.make)
     }
 
     /// All of them, compressed.
-    pub fn compressed(&self) -> Csr {
+    pub(crate) fn compressed(&self) -> Csr {
         let _making = trace::span("set up", "matrix elements");
         // A part more than there are about: to move them all would need room for both.
         let room = (self.elements + self.elements / 32) as usize;

@@ -35,13 +35,14 @@ mod race;
 mod statistics;
 mod symmetric;
 
+pub(crate) use coded::CodedRows;
+pub(crate) use host::CoreRows;
+
 pub use choose::add_seconds;
 pub use choose::format_choice;
 pub use choose::{Candidate, FormatChoice, FormatName, FormatRanking, FormatRequest};
-pub use coded::CodedRows;
 pub use csr::{Csr, CsrError};
 pub use halo::{CardRows, Halo};
-pub use host::CoreRows;
 pub use hybrid::{Columns, LayoutError, PartTables, SYMMETRY, Stored, Values, start_word};
 pub use kernels::plans_by_vectors;
 pub use layout::{Format, Layout, PartLayout, RowCut, StorageKind, Target};

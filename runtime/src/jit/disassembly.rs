@@ -66,7 +66,7 @@ impl Disassembler {
     pub fn mixes(&self, cubin: &[u8]) -> Result<Mixes, JitError> {
         let hash = blake3::hash(&[self.nvdisasm.as_os_str().as_encoded_bytes(), cubin].concat()).to_hex();
         let file = self.folder.as_ref().map(|folder| folder.join(format!("{}.ron", &hash[..32])));
-        if let Some(kept) = file.as_deref().and_then(kept) {
+        if let Some(kept) = file.as_deref().and_then(read_mixes) {
             return Ok(kept);
         }
         let mixes = mixes(&self.sass(cubin, None)?);
@@ -83,7 +83,7 @@ impl Disassembler {
 }
 
 /// The numbers of a record, if it is whole and this user's.
-fn kept(file: &Path) -> Option<Mixes> {
+fn read_mixes(file: &Path) -> Option<Mixes> {
     let sealed = Trust::current_user().read_text(file, LIMIT).ok()?;
     ron::from_str(unseal(&sealed)?).ok()
 }

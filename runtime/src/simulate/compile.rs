@@ -184,7 +184,7 @@ impl Simulator {
     }
 
     /// The text, compiled when it is first launched.
-    pub fn uncompiled(&self, text: &KernelText) -> Simulated {
+    pub(crate) fn uncompiled(&self, text: &KernelText) -> Simulated {
         let folder = self.folder_of(text, Check::Accesses);
         let kept = is_compiled(&folder, &[Check::Accesses.file()]);
         Simulated::new(text.clone(), folder, kept, self.clone())

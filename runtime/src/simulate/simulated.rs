@@ -32,7 +32,7 @@ impl Simulated {
     }
 
     /// Compiles the program that has its accesses watched, unless it is there.
-    pub fn compile(&self) -> Result<(), SimulateError> {
+    pub(crate) fn compile(&self) -> Result<(), SimulateError> {
         self.simulator.compiled(&self.text, Check::Accesses).map(drop)
     }
 

@@ -8,15 +8,14 @@ use super::tables::string_tables;
 use crate::fit::Fit;
 use crate::model::Model;
 use crate::norm;
-
+use crate::stored;
 use crate::structure::{ListedTerms, diagonal};
 use crate::way::{Request, Way, cards_for};
 use eigenforge_core::operator::{DiagonalTerm, OperatorError, Spin};
 use eigenforge_product::ranks::{joined, part_range};
-use eigenforge_product::sparse::MadeRows;
 use eigenforge_product::{
-    CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, StoredHamiltonian,
-    Traffic, answers_of_plan, launches_of_plan,
+    CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Traffic,
+    answers_of_plan, launches_of_plan,
 };
 use eigenforge_runtime::{Device, NamedTables, Scalar};
 use eigenforge_templates::exact::StringsPlan;
@@ -197,10 +196,8 @@ impl Multiply for StringRows {
         let (plan, complex) = (&self.plan, self.plan.complex);
         let elements = (plan.moves + plan.states) * if complex { 4 } else { 1 };
         let host = self.host.clone();
-        let rows = MadeRows::new(self.dimension(), elements, move |row, elements| {
-            host.row(row as u64, complex, elements);
-        })?;
-        Ok(Some(Arc::new(StoredHamiltonian::made(&plan.name, rows, plan.scalar))))
+        let row = move |row: usize, elements: &mut Vec<(u32, f64)>| host.row(row as u64, complex, elements);
+        stored::matrix_of_rows(&plan.name, plan.scalar, [plan.dimension(), elements], row).map(Some)
     }
 }
 
