@@ -11,8 +11,7 @@ use std::process::{Command, ExitCode};
 /// Set for this program as the wrapper.
 const AS_WRAPPER: &str = "EIGENFORGE_XTASK_IS_RUSTC";
 /// Crates whose test programs are compiled without optimisation: what they wait for is in other crates, or in other programs.
-const TESTS: [&str; 16] = [
-    "ci",
+const TESTS: [&str; 14] = [
     "cli_and_input",
     "dmrg",
     "eigenforge_ci",
@@ -24,7 +23,6 @@ const TESTS: [&str; 16] = [
     "eigenforge_tensors",
     "gallery_of_errors",
     "gpu_operator",
-    "reference",
     "simulate",
     "sparse",
     "su3",

@@ -206,7 +206,7 @@ impl CodedRows {
                 let sums = self.slice_sums(slots, x);
                 for (row, sum) in rows.clone().zip(sums) {
                     let own = x[first + row].to_f64();
-                    let sum = piece.diagonal[row] * own + sum;
+                    let sum = diagonal_product(piece.diagonal[row], own) + sum;
                     y[row] = T::from_f64(sum);
                     *dot += own * sum;
                 }
@@ -238,12 +238,17 @@ impl CodedRows {
         let of_row = |(at, y): (usize, &mut T)| {
             let (row, own) = (first + at, x[first + at].to_f64());
             let sum = self.slots(row).fold(0.0, |sum, (column, value)| sum + value * x[column as usize].to_f64());
-            let sum = self.diagonal(row) * own + sum;
+            let sum = diagonal_product(self.diagonal(row), own) + sum;
             *y = T::from_f64(sum);
             own * sum
         };
         y.iter_mut().enumerate().map(of_row).sum()
     }
+}
+
+/// A diagonal element times x; nothing where a row has no such element.
+fn diagonal_product(element: f64, x: f64) -> f64 {
+    if element == 0.0 { 0.0 } else { element * x }
 }
 
 impl Piece {
@@ -387,7 +392,7 @@ mod tests {
         coded(&all, 0..40, 2.0).expect("one value").multiply(&[&x], 0, &mut [&mut y]);
         for (row, y) in y.iter().enumerate() {
             let reads = all[row].iter().any(|(column, _)| *column == 7);
-            assert_eq!(*y == f64::INFINITY, reads && row != 7, "row {row}: {y}");
+            assert!(if reads { *y == f64::INFINITY } else { y.is_finite() }, "row {row}: {y}");
         }
     }
 

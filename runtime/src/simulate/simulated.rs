@@ -43,7 +43,7 @@ impl Simulated {
     }
 
     /// Whether that program was there before.
-    pub fn was_kept(&self) -> bool {
+    pub(crate) fn was_kept(&self) -> bool {
         self.kept
     }
 
