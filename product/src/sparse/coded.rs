@@ -40,7 +40,7 @@ pub(crate) struct CodedRows {
     pieces: Vec<Piece>,
     elements: u64,
     /// By their codes; the first is that of no element.
-    values: Vec<f64>,
+    values: Box<[f64; MOST_VALUES]>,
     index_bits: u32,
 }
 
@@ -105,9 +105,9 @@ impl CodedRows {
         if slots as f64 > PADDED * elements as f64 + (LANES * LANES) as f64 {
             return None;
         }
-        let mut values = codes.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).values;
-        // Any code that a slot can hold has a value.
-        values.resize(1 << (u32::BITS - index_bits).min(MOST_VALUES.ilog2()), 0.0);
+        let mut values = Box::new([0.0; MOST_VALUES]);
+        let found = codes.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).values;
+        values[..found.len()].copy_from_slice(&found);
         Some(CodedRows { dimension, rows, piece_rows, pieces, elements, values, index_bits })
     }
 
@@ -218,16 +218,18 @@ impl CodedRows {
     /// The sums of the rows of a slice without the diagonal.
     #[inline]
     fn slice_sums<T: Scalar>(&self, slots: &[[u32; LANES]], x: &[T]) -> [f64; LANES] {
-        let (mask, bits, values) = (self.index_mask(), self.index_bits, &self.values[..]);
+        let (mask, bits, values) = (self.index_mask(), self.index_bits, &*self.values);
         let mut sums = [0.0; LANES];
         for slots in slots {
-            for (sum, slot) in sums.iter_mut().zip(slots) {
-                // SAFETY: columns are below the dimension, which is the length of x, as `multiply` checks; there is a value for every code
-                // that a slot can hold, as `new` sees to.
-                let (x, value) =
-                    unsafe { (x.get_unchecked((slot & mask) as usize), values.get_unchecked((slot >> bits) as usize)) };
-                let product = value * x.to_f64();
-                *sum += if slot >> bits == 0 { 0.0 } else { product };
+            let mut products = [0.0; LANES];
+            for (product, slot) in products.iter_mut().zip(slots) {
+                let (x, value) = (x[(slot & mask) as usize], values[(slot >> bits) as usize % MOST_VALUES]);
+                // Of no element nothing, also where x is infinite.
+                let is_element = u64::from(slot >> bits != 0).wrapping_neg();
+                *product = f64::from_bits((value * x.to_f64()).to_bits() & is_element);
+            }
+            for (sum, product) in sums.iter_mut().zip(products) {
+                *sum += product;
             }
         }
         sums
