@@ -23,7 +23,8 @@ const PIECE_SLOTS: usize = 1 << 15;
 const PIECE_ROWS: usize = 1 << 13;
 /// Slots up to which one core is sooner done than the others have begun.
 const ALONE: usize = 1 << 18;
-/// Most slots of an element, with padding: from twice as many on, compressed rows have fewer bytes.
+/// Most slots of an element, with padding: from twice as many on, compressed rows have fewer bytes. Of the rows that one core takes at a
+/// time twice as many.
 const PADDED: f64 = 2.0;
 /// Most distinct values: a list that stays in the nearest cache.
 const MOST_VALUES: usize = 1 << 10;
@@ -83,6 +84,19 @@ impl CodedRows {
         row_length: f64,
         row_of: impl Fn(usize, &mut Vec<(u32, f64)>) + Sync,
     ) -> Option<CodedRows> {
+        let made = CodedRows::padded(dimension, rows, row_length, Some(PADDED), row_of)?;
+        let slots: usize = made.pieces.iter().map(|piece| piece.slots.len()).sum();
+        (slots as f64 <= PADDED * made.elements as f64 + (LANES * LANES) as f64).then_some(made)
+    }
+
+    /// The same with rows as uneven as they are, or where pieces of rows have at most so many slots an element, about.
+    fn padded(
+        dimension: usize,
+        rows: Range<usize>,
+        row_length: f64,
+        most_slots: Option<f64>,
+        row_of: impl Fn(usize, &mut Vec<(u32, f64)>) + Sync,
+    ) -> Option<CodedRows> {
         let index_bits = usize::BITS - dimension.saturating_sub(1).leading_zeros();
         let most = MOST_VALUES.min(1usize.checked_shl(u32::BITS.checked_sub(index_bits)?)?);
         let piece_rows = (PIECE_SLOTS as f64 / row_length.max(1.0)) as usize;
@@ -93,18 +107,14 @@ impl CodedRows {
             if too_many.load(Ordering::Relaxed) {
                 return None;
             }
-            let made = Piece::new(first..end, index_bits, most, &codes, &row_of);
+            let made = Piece::new(first..end, (index_bits, most, most_slots), &codes, &row_of);
             too_many.fetch_or(made.is_none(), Ordering::Relaxed);
             made
         };
         let firsts: Vec<usize> = rows.clone().step_by(piece_rows).collect();
         let made: Option<Vec<(Piece, usize)>> = firsts.into_par_iter().map(piece).collect();
         let (pieces, elements): (Vec<Piece>, Vec<usize>) = made?.into_iter().unzip();
-        let slots: usize = pieces.iter().map(|piece| piece.slots.len()).sum();
         let elements = elements.iter().sum::<usize>() as u64;
-        if slots as f64 > PADDED * elements as f64 + (LANES * LANES) as f64 {
-            return None;
-        }
         let mut values = Box::new([0.0; MOST_VALUES]);
         let found = codes.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).values;
         values[..found.len()].copy_from_slice(&found);
@@ -135,7 +145,7 @@ impl CodedRows {
     /// Some of these rows alone.
     pub(crate) fn only(&self, rows: Range<usize>) -> CodedRows {
         let length = self.elements as f64 / self.rows.len().max(1) as f64;
-        let own = CodedRows::new(self.dimension, rows, length, |row, elements| self.row(row, elements));
+        let own = CodedRows::padded(self.dimension, rows, length, None, |row, elements| self.row(row, elements));
         own.unwrap_or_else(|| unreachable!("all rows have few values"))
     }
 
@@ -254,11 +264,10 @@ fn diagonal_product(element: f64, x: f64) -> f64 {
 }
 
 impl Piece {
-    /// Some rows, and how many elements they have; `None` if there are more than `most` values by now.
+    /// Some rows, and how many elements they have; `None` if there are more than `most` values by now, or too many slots.
     fn new(
         rows: Range<usize>,
-        index_bits: u32,
-        most: usize,
+        (index_bits, most, most_slots): (u32, usize, Option<f64>),
         codes: &Mutex<Codes>,
         row_of: impl Fn(usize, &mut Vec<(u32, f64)>),
     ) -> Option<(Piece, usize)> {
@@ -288,7 +297,8 @@ impl Piece {
                 }
             }
             piece.starts.push(columns.len() as u32);
-            if own.values.len() > most {
+            let is_uneven = |most: f64| columns.len() as f64 > 2.0 * most * count as f64 + PIECE_SLOTS as f64;
+            if own.values.len() > most || most_slots.is_some_and(is_uneven) {
                 return None;
             }
         }
@@ -378,10 +388,20 @@ mod tests {
     #[test]
     fn many_values_and_uneven_rows_stay_compressed() {
         assert!(coded(&elements(4099, 4 * MOST_VALUES, 1), 0..4099, 3.0).is_none());
-        let one_long = |row: usize| (0..if row % 64 == 0 { 900 } else { 1 }).map(|column| (column, 1.0)).collect();
+        let one_long =
+            |row: usize| (0..if row.is_multiple_of(64) { 900 } else { 1 }).map(|column| (column, 1.0)).collect();
         let all: Vec<Vec<(u32, f64)>> = (0..1024).map(one_long).collect();
         assert!(coded(&all, 0..1024, 15.0).is_none());
         assert!(coded(&[], 0..0, 0.0).is_some());
+        // A share may be uneven where the whole is not.
+        let length = |row: u32| match row {
+            0..64 if !row.is_multiple_of(16) => 1,
+            0..64 => 90,
+            _ => 20,
+        };
+        let all: Vec<Vec<(u32, f64)>> = (0..512).map(|row| (0..length(row)).map(|k| (k, 1.0)).collect()).collect();
+        let whole = coded(&all, 0..512, 20.0).expect("even enough");
+        assert_eq!(whole.only(0..64).elements(), all[..64].iter().map(Vec::len).sum::<usize>() as u64);
     }
 
     #[test]

@@ -9,6 +9,9 @@ use eigenforge_templates::KernelText;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// A program that runs, and its file.
+type Running = Mutex<Option<(Server, PathBuf)>>;
+
 /// A kernel file for the CPU. Its programs are compiled where they are not, and start, at the first launch under their check; they end
 /// with the last clone.
 #[derive(Clone, Debug)]
@@ -18,7 +21,7 @@ pub struct Simulated {
     kept: bool,
     simulator: Simulator,
     /// One per check, in the order of [`Check`], with its program.
-    servers: Arc<[Mutex<Option<(Server, PathBuf)>>; 2]>,
+    servers: Arc<[Running; 2]>,
 }
 
 impl Simulated {
