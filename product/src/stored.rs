@@ -32,7 +32,7 @@ pub struct StoredHamiltonian {
     name: String,
     /// Made when they are first wanted.
     elements: OnceLock<Arc<Csr>>,
-    /// What makes them; cores multiply such rows coded where their values are few.
+    /// What makes them; cores multiply many such rows coded where their values are few.
     rows: Option<MadeRows>,
     wish: FormatRequest,
     /// What formats are ranked for; without it the device where it runs, and an H200 where it is shown.

@@ -52,7 +52,7 @@ impl<'a> CiProblem<'a> {
 impl Eigenproblem for CiProblem<'_> {
     type Error = CiError;
 
-    const AND_SOLVER: &'static str = "the molecule and its solver";
+    const PROBLEM_AND_SOLVER: &'static str = "the molecule and its solver";
 
     /// A hash of the integrals and the determinants.
     fn identity(&self) -> String {

@@ -51,7 +51,7 @@ impl ModelProblem<'_> {
 impl Eigenproblem for ModelProblem<'_> {
     type Error = RunError;
 
-    const AND_SOLVER: &'static str = "the model and its solver";
+    const PROBLEM_AND_SOLVER: &'static str = "the model and its solver";
 
     fn identity(&self) -> String {
         self.model.working().identity()

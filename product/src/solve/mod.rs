@@ -130,7 +130,7 @@ impl<P: Eigenproblem> Diagonalisation<P> {
     pub fn set_up(&self, device: &Device) -> Result<SetUp, DeviceError> {
         let start = Instant::now();
         if let Some(ranks) = device.ranks() {
-            ranks.check_same(P::AND_SOLVER, &(self.problem.identity() + self.solver.name()))?;
+            ranks.check_same(P::PROBLEM_AND_SOLVER, &(self.problem.identity() + self.solver.name()))?;
         }
         Ok(SetUp { start, span: trace::span("set up", "set up") })
     }

@@ -15,7 +15,7 @@ pub trait Eigenproblem: Clone {
     type Error: From<PrepareError> + From<SolveError> + From<DeviceError>;
 
     /// What ranks must agree on, in words.
-    const AND_SOLVER: &'static str;
+    const PROBLEM_AND_SOLVER: &'static str;
 
     /// Identifies it in checkpoints.
     fn identity(&self) -> String;

@@ -1,8 +1,8 @@
 //! Rows on the cores of a matrix with few distinct values: 4 bytes an element, where column and value take 12.
 //!
 //! In: a number of rows, and what gives the elements of each. Out: slots of 32 bits, the column in the lowest bits and above it the code
-//! of the value in a list. Diagonal elements, which often all differ, stand by themselves. A gather of x takes as long as the rest of an
-//! element, and in caches as long as reading it, so bytes are what can be saved.
+//! of the value in a list. Diagonal elements, which often all differ, stand by themselves. What is saved is memory: gathers of x take most
+//! of the time of either form, and a matrix that caches hold is multiplied in half the time compressed, so it stays so.
 //!
 //! Rows stand by slices of [`LANES`] rows, their slots of one number beside each other: a core adds up so many rows at once, and no sum
 //! waits for another. A slice has as many slots a row as its longest row; those of no element have the code 0, and are left out of sums, so
@@ -23,9 +23,11 @@ const PIECE_SLOTS: usize = 1 << 15;
 const PIECE_ROWS: usize = 1 << 13;
 /// Slots up to which one core is sooner done than the others have begun.
 const ALONE: usize = 1 << 18;
-/// Most slots of an element, with padding: from twice as many on, compressed rows have fewer bytes. Of the rows that one core takes at a
-/// time twice as many.
+/// Most slots of an element, with padding: at three, compressed rows would have as few bytes. The rows that one core takes at a time may have
+/// twice as many.
 const PADDED: f64 = 2.0;
+/// Bytes of compressed rows that caches may hold.
+const CACHED: u64 = 1 << 25;
 /// Most distinct values: a list that stays in the nearest cache.
 const MOST_VALUES: usize = 1 << 10;
 
@@ -76,6 +78,11 @@ impl Codes {
 }
 
 impl CodedRows {
+    /// Whether a matrix with so many bytes of compressed rows is large enough.
+    pub(crate) fn pays(compressed_bytes: u64) -> bool {
+        compressed_bytes > CACHED
+    }
+
     /// Rows of a matrix of so many rows, about so long; `row_of` puts the elements of one in place of what is in a list, columns
     /// ascending. `None` where there are too many values, or rows are too uneven.
     pub(crate) fn new(

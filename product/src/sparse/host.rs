@@ -1,7 +1,7 @@
-//! y = A x on the cores: coded rows where values are few, else compressed rows, divided by non-zeros into tasks of a fixed size.
+//! y = A x on the cores: coded rows of large matrices with few values, else compressed rows, divided by non-zeros into tasks of a fixed size.
 
 use super::operator::MOST_VECTORS;
-use super::{CodedRows, Csr};
+use super::{CodedRows, Csr, MadeRows};
 use eigenforge_runtime::Scalar;
 use eigenforge_templates::{Cost, ScalarType};
 use rayon::prelude::*;
@@ -21,7 +21,7 @@ pub(crate) enum CoreRows {
 }
 
 impl CoreRows {
-    /// Some rows of a matrix; coded where that is asked for and values are few.
+    /// Some rows of a matrix; coded where that is asked for, the matrix is large, and values are few.
     pub(crate) fn new(matrix: Arc<Csr>, rows: Range<usize>, codes_values: bool) -> CoreRows {
         let length = matrix.non_zeros() as f64 / matrix.rows().max(1) as f64;
         let row = |row: usize, elements: &mut Vec<(u32, f64)>| {
@@ -30,7 +30,9 @@ impl CoreRows {
             elements.extend(columns.iter().copied().zip(values.iter().copied()));
         };
         let coded = || CodedRows::new(matrix.rows(), rows.clone(), length, row);
-        match codes_values.then(coded).flatten() {
+        let pays =
+            codes_values && CodedRows::pays(MadeRows::compressed_bytes(matrix.rows() as u64, matrix.non_zeros()));
+        match pays.then(coded).flatten() {
             Some(coded) => CoreRows::Coded(Arc::new(coded)),
             None => CoreRows::Compressed(RowTasks::new(matrix, rows)),
         }

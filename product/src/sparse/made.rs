@@ -52,8 +52,11 @@ impl MadeRows {
         self.dimension
     }
 
-    /// Those for cores; `None` where values are many, or rows uneven.
+    /// Those for cores; `None` of a small matrix, and where values are many, or rows uneven.
     pub(crate) fn coded(&self) -> Option<CodedRows> {
+        if !CodedRows::pays(MadeRows::compressed_bytes(self.dimension as u64, self.elements)) {
+            return None;
+        }
         let _making = trace::span("set up", "matrix elements");
         let length = self.elements as f64 / self.dimension.max(1) as f64;
         CodedRows::new(self.dimension, 0..self.dimension, length, &*self.make)

@@ -122,7 +122,7 @@ pub enum SimulateError {
     },
     /// The compiler refused the text.
     #[error(
-        "{compiler} refused {what}; expected C++17 with AddressSanitizer (the sources are kept in {})\n{log}",
+        "{compiler} refused {what}; expected g++ or clang++ of C++17 with its sanitizers (the sources are kept in {})\n{log}",
         folder.display()
     )]
     Compile {
