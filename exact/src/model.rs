@@ -4,7 +4,7 @@ use super::gauged::Gauged;
 use super::matrix;
 use super::renumber::Renumbered;
 use super::structure::{ListedTerms, Moves, Structure};
-use super::symmetric::{ByStrings, SymmetricSector};
+use super::symmetric::{ByStrings, Conjugated, SymmetricSector};
 use eigenforge_core::basis::{Basis, Down, LISTED_BITS, Sector, Up};
 use eigenforge_core::operator::{
     Charge, Content, MatrixStorage, Operator, OperatorError, SiteKind, SiteLayout, Symmetry, SymmetryError,
@@ -38,6 +38,8 @@ pub struct Model {
 pub(super) struct Found {
     /// The same in a gauge in which it is real.
     pub(super) in_gauge: OnceLock<Option<Arc<Gauged>>>,
+    /// The same symmetry sector in states that are their own conjugates.
+    pub(super) conjugated: OnceLock<Option<Arc<Conjugated>>>,
     /// The same with its sites in another order.
     pub(super) in_order: OnceLock<Option<Arc<Renumbered>>>,
     /// The same symmetry sector with its states in the order of strings.
@@ -280,14 +282,14 @@ impl Model {
 
     /// Elements of the group of the symmetry sector, and states of the sector without it; `None` if the model is in none.
     pub fn symmetry_size(&self) -> Option<(u64, u64)> {
-        self.symmetry_group().map(|(group, plain)| (group.elements.len() as u64, plain))
+        self.symmetry_group().map(|(group, plain)| (group.order() as u64, plain))
     }
 
     /// The generators of the symmetry sector with their eigenvalues, the order of the group, and the states of the sector without
     /// it; `None` if the model is in none.
     pub fn symmetry_text(&self) -> Option<String> {
         let sector = self.symmetric()?;
-        let (elements, plain) = (sector.group().elements.len(), sector.plain());
+        let (elements, plain) = (sector.group().order(), sector.plain());
         let (states, about) = (self.states(), sector.group().describe());
         Some(format!(
             "{about}; group of {elements} elements, dimension {} of {}",

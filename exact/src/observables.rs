@@ -55,7 +55,7 @@ impl PreparedAverages {
     /// A sector without tables; an operator that the model's sites do not have.
     pub(super) fn new(model: &Model, observables: &[Observable]) -> Result<PreparedAverages, OperatorError> {
         let charges = model.sector().charges();
-        let evaluation = Evaluation::new(observables, &model.site_kinds(), &charges, model.is_complex())?;
+        let evaluation = Evaluation::new(observables, &model.site_kinds(), &charges, model.has_complex_states())?;
         let prepared = averages::Prepared::new(model, evaluation.products())?;
         Ok(PreparedAverages { evaluation, prepared })
     }
@@ -82,7 +82,13 @@ fn evaluate<E: From<OperatorError>>(
     observables: &[Observable],
     average: impl FnOnce(&[Product]) -> Result<Vec<f64>, E>,
 ) -> Result<Averages, E> {
-    observable::evaluate(observables, &model.site_kinds(), &model.sector().charges(), model.is_complex(), average)
+    observable::evaluate(
+        observables,
+        &model.site_kinds(),
+        &model.sector().charges(),
+        model.has_complex_states(),
+        average,
+    )
 }
 
 impl Model {

@@ -1,6 +1,7 @@
-//! The model that solvers work on: the user's, in a gauge in which it is real, with sites in an order that suits the multiply.
+//! The model that solvers work on: the user's, made real where that can be, with sites in an order that suits the multiply.
 //!
-//! A symmetry sector of electrons has its states in the order of strings where it is multiplied by them.
+//! A complex H is made real by a gauge, a complex symmetry sector of a real H by states that are their own conjugates. A symmetry sector
+//! of electrons has its states in the order of strings where it is multiplied by them.
 //!
 //! In: a model. Out: the one to solve, observables for its states, and its vectors as the user's. Each step is found when it is first
 //! wanted, and left out where it changes nothing ([`super::gauged`], [`super::renumber`], [`super::symmetric`]).
@@ -8,7 +9,7 @@
 use super::gauged::Gauged;
 use super::model::Model;
 use super::renumber::Renumbered;
-use super::symmetric::{ByStrings, SymmetricSector};
+use super::symmetric::{ByStrings, Conjugated, SymmetricSector};
 use eigenforge_core::observable::Observable;
 use eigenforge_core::operator::OperatorError;
 use eigenforge_runtime::Scalar;
@@ -48,9 +49,27 @@ impl Model {
         self.found.in_strings.get_or_init(new).as_deref()
     }
 
-    /// The same in a gauge in which H is real, if there is one; its vectors are as long as those of [`Model::working`].
+    /// The same in a gauge, or in states of a symmetry sector, in which H is real, if there are any; its vectors are as long as those of
+    /// [`Model::working`].
     pub fn in_real_gauge(&self) -> &Model {
-        self.gauged().map_or(self, |gauged| &gauged.model)
+        let gauged = self.gauged().map(|gauged| &gauged.model);
+        gauged.or_else(|| self.conjugated().map(|conjugated| &conjugated.model)).unwrap_or(self)
+    }
+
+    /// Sectors that are multiplied by strings stay as they are.
+    fn conjugated(&self) -> Option<&Conjugated> {
+        let new = || if self.has_own_order() { None } else { Conjugated::new(self).map(Arc::new) };
+        self.found.conjugated.get_or_init(new).as_deref()
+    }
+
+    /// Whether averages of states may be those of complex ones.
+    pub(super) fn has_complex_states(&self) -> bool {
+        self.is_complex() || self.is_in_own_conjugates()
+    }
+
+    /// Whether its states are their own conjugates.
+    pub(super) fn is_in_own_conjugates(&self) -> bool {
+        self.symmetric().is_some_and(|sector| sector.group().conjugates())
     }
 
     fn gauged(&self) -> Option<&Gauged> {
@@ -73,8 +92,11 @@ impl Model {
         } else {
             "no gauge removes the phases"
         };
+        let conjugated = |_: &Conjugated| {
+            "real: states are their own conjugates, after an inversion or a mirror of the lattice".into()
+        };
         let complex = || self.is_complex().then(|| format!("complex: {why}"));
-        self.gauged().map(real).or_else(complex)
+        self.gauged().map(real).or_else(|| self.conjugated().map(conjugated)).or_else(complex)
     }
 
     /// Observables as they act on states of the working model.
@@ -97,9 +119,10 @@ impl Model {
         } else if let Some(ordered) = real.ordered_by_strings() {
             vector = ordered.vector(real, &vector);
         }
-        match self.gauged() {
-            Some(gauged) => gauged.vector(self, &vector),
-            None => vector,
+        match (self.gauged(), self.conjugated()) {
+            (Some(gauged), _) => gauged.vector(self, &vector),
+            (None, Some(conjugated)) => conjugated.vector(self, &vector),
+            (None, None) => vector,
         }
     }
 }

@@ -197,15 +197,18 @@ fn the_multiply_of_a_symmetry_sector() {
     let operators = [vec![], vec![group(3)], (1..70).map(group).collect::<Vec<_>>(), vec![signed(3), signed(6)]];
     for (bits, steps) in walks {
         for (number, groups) in operators.iter().enumerate() {
-            for (characters, fermions, complex, high_parts) in [
-                (false, false, false, 4),
-                (true, false, false, 0),
-                (true, true, false, 4),
-                (false, true, true, 4),
-                (true, false, true, 0),
-                (false, false, true, 4),
+            let lines = Some(LineCounts { lines: 5, directions: 2 });
+            for (characters, fermions, complex, high_parts, lines) in [
+                (false, false, false, 4, None),
+                (true, false, false, 0, None),
+                (true, true, false, 4, None),
+                (false, true, true, 4, None),
+                (true, false, true, 0, None),
+                (false, false, true, 4, None),
+                (true, false, true, 4, lines),
+                (true, true, true, 0, lines),
             ] {
-                let imaginary = if complex { groups.clone() } else { Vec::new() };
+                let imaginary = if complex && lines.is_none() { groups.clone() } else { Vec::new() };
                 assert!(SymmetryPlan::is_short(&steps, groups, &imaginary));
                 let plan = SymmetryPlan {
                     name: "sector".into(),
@@ -220,6 +223,7 @@ fn the_multiply_of_a_symmetry_sector() {
                     ranks: if bits == 64 { 1 << 40 } else { 150 },
                     states: 31,
                     complex,
+                    lines,
                     extremes: number == 1,
                     steps: steps.clone(),
                     torus: torus(bits, &steps),
@@ -241,13 +245,15 @@ fn the_multiply_of_a_symmetry_sector() {
                 let has_terms = multiply.parameters.iter().any(|parameter| parameter.name == "term_sign");
                 assert_eq!(has_terms, number == 3);
                 let [listing, average] = [plan.listing().unwrap(), plan.average([4, 6, 2]).unwrap()];
-                for launch in listing.iter().chain(&average).chain(&plan.launches().unwrap()) {
+                let parts = plan.parts_launch().unwrap();
+                for launch in listing.iter().chain(&parts).chain(&average).chain(&plan.launches().unwrap()) {
                     eigenforge_templates::signature::Signature::read(&text.text, &launch.entry)
                         .unwrap()
                         .check(launch)
                         .unwrap();
                 }
-                assert_eq!(plan.dimension(), if complex { 62 } else { 31 });
+                assert_eq!(text.text.contains("number_parts"), lines.is_some());
+                assert_eq!(plan.dimension(), if complex { 62 } else { 31 } - lines.map_or(0, |own| own.lines));
                 assert!(!plan.diagonal_element().source.contains("#error"));
                 assert!(plan.shape().contains(&format!("a group of {} elements", plan.elements())));
                 let coded = number > 0 && (characters || fermions || complex || number == 3);
@@ -279,7 +285,7 @@ fn a_table_of_partners(rows: &SymmetryPlan, codes: SlotCodes) {
         assert_eq!(text.text.contains("value_re"), codes != SlotCodes::None);
         let kept = plan.predicted_rows();
         let others = [plan.count_launch().unwrap(), plan.fill_launch(kept).unwrap()];
-        for launch in rows.listing().unwrap().iter().chain(&others).chain(&plan.launches(kept).unwrap()) {
+        for launch in rows.set_up().unwrap().iter().chain(&others).chain(&plan.launches(kept).unwrap()) {
             Signature::read(&text.text, &launch.entry).unwrap().check(launch).unwrap();
         }
         let [first, second] = plan.predicted_milliseconds();

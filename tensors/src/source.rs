@@ -9,7 +9,7 @@ use super::csv::TableError;
 use super::plan::{Group, Plan};
 
 /// A source of numbers by group.
-pub trait TensorSource: Sync {
+pub trait TensorSource: Send + Sync {
     /// The channels, in the order of the vectors.
     fn channels(&self) -> Vec<Channel>;
 

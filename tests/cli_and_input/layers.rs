@@ -64,14 +64,14 @@ const LARGEST_CIRCLES: [(&str, usize); 13] = [
 /// lowers the number.
 const MOST_REACHED: [(&str, Surface); 11] = [
     ("src", Surface { names: 151, members: 514 }),
-    ("core/src", Surface { names: 145, members: 470 }),
+    ("core/src", Surface { names: 147, members: 481 }),
     ("product/src", Surface { names: 82, members: 249 }),
     ("exact/src", Surface { names: 36, members: 162 }),
     ("ci/src", Surface { names: 62, members: 257 }),
     ("dmrg/src", Surface { names: 61, members: 480 }),
     ("tensors/src", Surface { names: 61, members: 310 }),
     ("runtime/src", Surface { names: 310, members: 941 }),
-    ("templates/src", Surface { names: 169, members: 992 }),
+    ("templates/src", Surface { names: 170, members: 998 }),
     ("su3/src", Surface { names: 21, members: 75 }),
     ("grammar/src", Surface { names: 39, members: 43 }),
 ];

@@ -126,7 +126,7 @@ pub struct SymmetriesTime {
     pub plain_states: u64,
     /// Elements of the group.
     pub elements: u64,
-    /// Whether vectors are complex.
+    /// Whether amplitudes are complex.
     pub complex: bool,
     /// The time to list the states, with the tables that are made for it; kernels are compiled before.
     pub basis_milliseconds: f64,
@@ -223,15 +223,15 @@ fn one<'c>(
     device: &Device,
     (arguments, earlier): (&SymmetriesArguments, &mut Option<(&'c str, Fingerprint)>),
 ) -> Result<SymmetriesTime, SymmetriesBenchError> {
-    let model = case.file(storage)?.to_model()?;
+    let users = case.file(storage)?.to_model()?;
+    // Where it is multiplied by strings, states have another order; complex ones may be their own conjugates.
+    let model = users.working();
     let n = model.dimension();
     if device.runs_kernels() {
         device.check_memory("x, y and the tables of a symmetry sector", 16 * n + model.table_bytes())?;
     } else {
         model.check_list()?;
     }
-    // Where it is multiplied by strings, states have another order.
-    let model = model.working();
     let prepared = model.multiply(ScalarType::F64)?;
     let (group, plain_states) = model.symmetry_size().unwrap_or((1, n));
     let ours = timed(case, model, &prepared, device, arguments.repeats)?;
@@ -250,7 +250,7 @@ fn one<'c>(
         states: model.states(),
         plain_states,
         elements: group,
-        complex: model.is_complex(),
+        complex: users.is_complex(),
         basis_milliseconds: ours.basis_milliseconds,
         milliseconds: ours.milliseconds,
         nanoseconds_per_state: 1e6 * ours.milliseconds / model.states() as f64,

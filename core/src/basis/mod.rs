@@ -33,7 +33,7 @@ use lin::ChargeOfWord;
 pub use lin::CutShape;
 pub use lin::{DirectTables, HighPart, LinTables};
 use number::MOST_STATES;
-pub use orbits::Orbits;
+pub use orbits::{Orbits, OtherPart, StateLine};
 pub use representatives::WordActions;
 
 /// Number of up electrons.
@@ -196,13 +196,13 @@ impl Basis {
     }
 
     /// The orbits of a symmetry sector, by their representatives, ascending; of a complex layout once for real and once for imaginary
-    /// parts. Listed when a state is first asked for.
+    /// parts, with antiunitary elements those with imaginary parts again. Listed when a state is first asked for.
     pub fn of_orbits(
         layout: Arc<SiteLayout>,
         charges: Vec<(Charge, i64)>,
         orbits: Arc<Orbits>,
     ) -> Result<Basis, OperatorError> {
-        let dimension = orbits.states() * if layout.is_complex() { 2 } else { 1 };
+        let dimension = orbits.elements(layout.is_complex());
         Basis::of_states(layout, charges, dimension, States::Orbits(orbits))
     }
 
@@ -260,10 +260,11 @@ impl Basis {
             }
             (States::Tables(tables), _) => tables.state(index).into(),
             (States::Listed(words), _) => words[index as usize],
-            (States::Orbits(orbits), word) => match index.checked_sub(orbits.states()) {
-                Some(index) => orbits.words()[index as usize] | 1 << (word.bits() - 1),
-                None => orbits.words()[index as usize],
-            },
+            (States::Orbits(orbits), word) => {
+                let (state, imaginary) = orbits.state_of(index as usize);
+                let complex = matches!(word, Word::Sites(layout) if layout.is_complex());
+                orbits.words()[state] | if imaginary && complex { 1 << (word.bits() - 1) } else { 0 }
+            }
             _ => unreachable!("words and states are made together"),
         }
     }

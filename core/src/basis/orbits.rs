@@ -1,11 +1,22 @@
 //! The states of a symmetry sector: how many there are is known by traces, and they are listed where one is asked for.
 //!
 //! In: the elements of the group on words, the sector without symmetry. Out: representatives, ascending, each with the number of
-//! elements that leave it as it is. A multiply that makes its own list on a card needs none here.
+//! elements that leave it as it is, and where the parts of its amplitude stand in vectors:
+//!
+//! ```text
+//! real        one number each
+//! complex     all real parts, then all imaginary parts
+//! conjugated  all real parts, then the imaginary parts of those that are no lines, in their order; of a line the number before its
+//!             direction stands for the real part (operator/symmetry/conjugation.rs)
+//! ```
+//!
+//! A multiply that makes its own list on a card needs none here.
 
 use super::{Basis, WordActions};
-use crate::operator::{SiteLayout, SymmetryGroup};
-use eigenforge_runtime::trace;
+use crate::operator::{Charge, SiteLayout, SymmetryGroup};
+use eigenforge_runtime::{Scalar, trace};
+use num_complex::Complex64;
+use rayon::prelude::*;
 use std::sync::OnceLock;
 
 /// Representatives of a symmetry sector.
@@ -14,7 +25,29 @@ pub struct Orbits {
     actions: WordActions,
     plain: Basis,
     states: u64,
+    /// Where antiunitary elements make states real.
+    lines: Option<Vec<StateLine>>,
     listed: OnceLock<Listed>,
+}
+
+/// A representative that an antiunitary element leaves as it is, and the direction of its amplitude.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StateLine {
+    /// The word.
+    pub word: u128,
+    /// A number of magnitude 1.
+    pub direction: Complex64,
+}
+
+/// Where the number stands that beside the real part makes the amplitude of a state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OtherPart {
+    /// Amplitudes are real.
+    None,
+    /// The imaginary part is this element of a vector.
+    Imaginary(usize),
+    /// The amplitude is the real number times this direction.
+    Along(Complex64),
 }
 
 /// The list.
@@ -27,10 +60,26 @@ struct Listed {
     starts: Vec<usize>,
     /// The bits below.
     shift: u32,
+    /// With lines: of each state how many before it are none; of a line its number, and [`LINE`].
+    parts: Vec<u32>,
+    /// The states that are no lines.
+    pairs: Vec<u32>,
 }
 
+/// The bit of a number that is that of a line.
+const LINE: u32 = 1 << (u32::BITS - 1);
+
 impl Listed {
-    fn new((words, stabilisers): (Vec<u128>, Vec<u32>), bits: u32) -> Listed {
+    fn new((words, stabilisers): (Vec<u128>, Vec<u32>), bits: u32, lines: Option<&[StateLine]>) -> Listed {
+        let (mut parts, mut pairs, mut line) = (Vec::new(), Vec::new(), 0);
+        if let Some(lines) = lines {
+            for (place, word) in words.iter().enumerate() {
+                let is_line = lines.get(line).is_some_and(|own| own.word == *word);
+                parts.push(if is_line { line as u32 | LINE } else { pairs.len() as u32 });
+                if is_line { line += 1 } else { pairs.push(place as u32) }
+            }
+            debug_assert_eq!(line, lines.len(), "a line is a state");
+        }
         let shift = bits.saturating_sub(words.len().max(1).ilog2());
         let (mut starts, mut next) = (Vec::with_capacity((1 << (bits - shift)) + 1), 0);
         for value in 0..1u128 << (bits - shift) {
@@ -38,7 +87,7 @@ impl Listed {
             next += words[next..].iter().take_while(|word| *word >> shift == value).count();
         }
         starts.push(next);
-        Listed { words, stabilisers, starts, shift }
+        Listed { words, stabilisers, starts, shift, parts, pairs }
     }
 
     fn index(&self, word: u128) -> Option<u64> {
@@ -49,10 +98,22 @@ impl Listed {
 }
 
 impl Orbits {
-    /// The orbits of a group in a sector; `states` is their number, and where it is not known they are listed now.
-    pub fn new(group: &SymmetryGroup, layout: &SiteLayout, plain: Basis, states: Option<u64>) -> Orbits {
-        let orbits = Orbits { actions: WordActions::new(group, layout), plain, states: 0, listed: OnceLock::new() };
-        let states = states.unwrap_or_else(|| orbits.words().len() as u64);
+    /// The orbits of a group in a sector; `states` is the number of its states, and where it is not known they are listed now.
+    pub fn new(
+        group: &SymmetryGroup,
+        (layout, charges): (&SiteLayout, &[(Charge, i64)]),
+        plain: Basis,
+        states: Option<u64>,
+    ) -> Orbits {
+        let actions = WordActions::new(group, layout);
+        let lines = group.conjugates().then(|| lines(&actions, group.words_of_lines(layout, charges)));
+        let orbits = Orbits { actions, plain, states: 0, lines, listed: OnceLock::new() };
+        let states = match (states, &orbits.lines) {
+            (None, _) => orbits.words().len() as u64,
+            // An orbit that is no line has two of the sector's states.
+            (Some(states), Some(lines)) => (states + lines.len() as u64) / 2,
+            (Some(states), None) => states,
+        };
         Orbits { states, ..orbits }
     }
 
@@ -62,9 +123,68 @@ impl Orbits {
         self.states
     }
 
-    /// Bytes of the list: words and sizes of stabilisers.
+    /// The lines, ascending; `None` without antiunitary elements.
+    pub fn lines(&self) -> Option<&[StateLine]> {
+        self.lines.as_deref()
+    }
+
+    /// Elements of a vector: of amplitudes that are real, complex, or, with antiunitary elements, their own conjugates.
+    pub fn elements(&self, complex: bool) -> u64 {
+        match &self.lines {
+            Some(lines) => 2 * self.states - lines.len() as u64,
+            None => self.states * if complex { 2 } else { 1 },
+        }
+    }
+
+    /// Where the other part of an amplitude stands in a vector of so many elements.
+    #[inline]
+    pub fn other_part(&self, place: usize, elements: usize) -> OtherPart {
+        let states = self.states as usize;
+        match &self.lines {
+            None if elements == states => OtherPart::None,
+            None => OtherPart::Imaginary(states + place),
+            Some(lines) => match self.list().parts[place] {
+                line if line & LINE != 0 => OtherPart::Along(lines[(line & !LINE) as usize].direction),
+                pair => OtherPart::Imaginary(states + pair as usize),
+            },
+        }
+    }
+
+    /// Imaginary parts of the states before one, where amplitudes have them.
+    pub fn imaginary_before(&self, place: usize) -> usize {
+        let Some(lines) = &self.lines else { return place };
+        match self.list().parts.get(place) {
+            None => place - lines.len(),
+            Some(line) if line & LINE != 0 => place - (line & !LINE) as usize,
+            Some(pair) => *pair as usize,
+        }
+    }
+
+    /// The amplitude of a state.
+    #[inline]
+    pub fn amplitude<T: Scalar>(&self, vector: &[T], place: usize) -> Complex64 {
+        let re = vector[place].to_f64();
+        match self.other_part(place, vector.len()) {
+            OtherPart::None => re.into(),
+            OtherPart::Imaginary(other) => Complex64::new(re, vector[other].to_f64()),
+            OtherPart::Along(direction) => re * direction,
+        }
+    }
+
+    /// The state whose part an element of a vector is, and whether that is an imaginary part.
+    #[inline]
+    pub fn state_of(&self, element: usize) -> (usize, bool) {
+        match (element.checked_sub(self.states as usize), &self.lines) {
+            (None, _) => (element, false),
+            (Some(other), None) => (other, true),
+            (Some(other), Some(_)) => (self.list().pairs[other] as usize, true),
+        }
+    }
+
+    /// Bytes of the list: words, sizes of stabilisers, with lines where parts stand.
     pub fn list_bytes(&self) -> u64 {
-        self.states * (size_of::<u128>() + size_of::<u32>()) as u64
+        let parts = if self.lines.is_some() { 2 } else { 0 };
+        self.states * (size_of::<u128>() + (1 + parts) * size_of::<u32>()) as u64
     }
 
     /// The sector without symmetry.
@@ -108,7 +228,21 @@ impl Orbits {
             let alone = rayon::current_thread_index().is_some();
             let list = self.actions.representatives(&self.plain, alone);
             debug_assert!(self.states == 0 || list.0.len() as u64 == self.states, "traces count the states");
-            Listed::new(list, self.plain.word().bits())
+            Listed::new(list, self.plain.word().bits(), self.lines.as_deref())
         })
     }
+}
+
+/// The lines that words belong to, if they have a state.
+fn lines(actions: &WordActions, words: Vec<u128>) -> Vec<StateLine> {
+    let _listing = trace::span("set up", "states that are their own conjugates");
+    let mut least: Vec<u128> = words.into_par_iter().map(|word| actions.least(word).0).collect();
+    least.par_sort_unstable();
+    least.dedup();
+    let line = |word: u128| {
+        actions.stabiliser(word)?;
+        let direction = actions.direction(word).unwrap_or_else(|| unreachable!("an antiunitary element leaves it"));
+        Some(StateLine { word, direction })
+    };
+    least.into_par_iter().filter_map(line).collect()
 }

@@ -6,7 +6,8 @@
 //! |r̃⟩ = 1/√(|G| |S_r|) Σ_g χ(g)* U_g |r⟩,   S_r = { g : g r = r },   U_g |s⟩ = σ_g(s) |g s⟩
 //!
 //! with σ the sign of fermions. An orbit has no state if χ(g)* σ_g(r) ≠ 1 for some g of S_r, because the sum then vanishes
-//! (A. W. Sandvik, AIP Conf. Proc. 1297, 135 (2010), section 4.1.3).
+//! (A. W. Sandvik, AIP Conf. Proc. 1297, 135 (2010), section 4.1.3). Antiunitary elements join two orbits in one, and leave an orbit its
+//! state.
 //!
 //! A word is moved by tables: for each run of whole digits of at most 8 bits and each of its values, where every element takes the
 //! bits. The entries of all elements stand side by side, so that a block of images is made at once by vector instructions. A word is
@@ -96,6 +97,8 @@ pub struct WordActions {
     /// Of each element; empty without fermions.
     inverted: Vec<Vec<Inverted>>,
     characters: Vec<Complex64>,
+    /// Whether each element conjugates amplitudes; empty where none does.
+    conjugates: Vec<bool>,
 }
 
 /// A state that was taken to its representative: U_g |s⟩ = σ |r⟩.
@@ -105,6 +108,8 @@ pub struct Reached {
     pub word: u128,
     /// σ χ(g)*, with which P|s⟩ = σ χ(g)* P|r⟩ for the projector P on the sector.
     pub factor: Complex64,
+    /// Whether g conjugates: ψ(s) is the conjugate of `factor` times ψ(r), or then times the conjugate of ψ(r).
+    pub conjugates: bool,
 }
 
 /// The digits that lie in runs of at most [`RUN_BITS`], and the values of each run.
@@ -148,7 +153,9 @@ impl WordActions {
         let fermions = layout.digits().iter().any(|digit| digit.mode.is_some());
         let inverted = |element: &GroupElement| inverted(layout, element);
         let inverted = if fermions { group.elements.iter().map(inverted).collect() } else { Vec::new() };
-        WordActions { runs, tables, inverted, characters: group.characters() }
+        let conjugates = group.elements.iter().map(|element| element.conjugates);
+        let conjugates = if group.conjugates() { conjugates.collect() } else { Vec::new() };
+        WordActions { runs, tables, inverted, characters: group.characters(), conjugates }
     }
 
     /// Elements of the group.
@@ -204,6 +211,19 @@ impl WordActions {
         self.characters[element]
     }
 
+    /// Whether an element conjugates amplitudes.
+    #[inline]
+    pub fn conjugates(&self, element: usize) -> bool {
+        self.conjugates.get(element).is_some_and(|conjugates| *conjugates)
+    }
+
+    /// The direction u of the amplitudes of a representative that an antiunitary element leaves as it is: u² = σ χ, so that ψ = σ χ ψ*.
+    pub(crate) fn direction(&self, word: u128) -> Option<Complex64> {
+        let fixes = |element: &usize| self.conjugates(*element) && self.image(*element, word) == word;
+        let element = (0..self.conjugates.len()).find(fixes)?;
+        Some(self.factor(element, word).conj().sqrt())
+    }
+
     /// σ_g(s) χ(g)*.
     fn factor(&self, element: usize, word: u128) -> Complex64 {
         let character = self.characters[element].conj();
@@ -231,7 +251,7 @@ impl WordActions {
             }
             for (k, _) in images.iter().enumerate().filter(|(_, image)| **image == own) {
                 // The factors are roots of unity: the sum is their number, or 0.
-                if (self.factor(first + k, word) - 1.0).norm() > 1e-6 {
+                if !self.conjugates(first + k) && (self.factor(first + k, word) - 1.0).norm() > 1e-6 {
                     return None;
                 }
                 stabiliser += 1;
@@ -251,7 +271,7 @@ impl WordActions {
 
     fn reached_by<W: TableWord>(&self, table: &[W], word: u128) -> Reached {
         let (word_there, by) = self.least_by(table, word);
-        Reached { word: word_there, factor: self.factor(by, word) }
+        Reached { word: word_there, factor: self.factor(by, word), conjugates: self.conjugates(by) }
     }
 
     /// The least image of a word, and an element that leads to it.

@@ -8,8 +8,11 @@
 //! the sum over the states s of the orbit of r' (A. W. Sandvik, AIP Conf. Proc. 1297, 135 (2010), section 4.1). H is stored as a
 //! sparse matrix of these elements, or its rows are made whenever they are multiplied (`orbits/`; on a device by generated
 //! kernels that also make the list of representatives, `tables.rs`). It is real if all characters and H are; else vectors hold all real
-//! parts and after them all imaginary parts, as those of any complex H.
+//! parts and after them all imaginary parts, as those of any complex H. Solvers work on a complex sector of a real H in states that are
+//! their own conjugates, where the lattice has them: half as many numbers (`conjugated.rs`). Elements then multiply amplitudes or the
+//! conjugates of these.
 
+mod conjugated;
 mod orbits;
 mod pairs;
 mod partners;
@@ -17,6 +20,7 @@ mod strings;
 mod torus;
 mod walk;
 
+pub(crate) use conjugated::Conjugated;
 pub use orbits::SectorRows;
 pub(super) use orbits::{OrbitsWay, averages, averages_on_device};
 pub use pairs::PairRows;
@@ -27,7 +31,7 @@ pub use strings::StringRows;
 pub(crate) use strings::{ByStrings, StringsWay};
 
 use crate::fit::Fit;
-use eigenforge_core::basis::{Basis, Orbits, WordActions};
+use eigenforge_core::basis::{Basis, Orbits, OtherPart, WordActions};
 use eigenforge_core::operator::{
     Charge, DiagonalTerm, Factor, MatrixStorage, Operator, OperatorError, Product, SiteKind, SiteLayout, SymmetryError,
     SymmetryGroup, Transition, Word,
@@ -64,6 +68,7 @@ pub(crate) struct SymmetricSector {
     moves: Moving,
     /// Elements of a row, about.
     row_length: f64,
+    /// Whether amplitudes have two parts.
     complex: bool,
     storage: MatrixStorage,
     /// The group as kernels walk it, found when it is first wanted.
@@ -77,9 +82,9 @@ pub(crate) struct SymmetricSector {
 /// A moving part of an operator: transitions, and whether they are times i.
 pub(super) type Moving = Vec<(Transition<u128>, bool)>;
 
-/// Contributions to one row or column.
+/// Contributions to one row or column: of a state, whether they multiply the conjugate of its amplitude, and a number.
 #[derive(Debug, Default)]
-pub(super) struct Contributions(Vec<(u32, Complex64)>);
+pub(super) struct Contributions(Vec<(u32, bool, Complex64)>);
 
 impl SymmetricSector {
     /// The sector. All of a layout for real vectors.
@@ -95,11 +100,15 @@ impl SymmetricSector {
     ) -> Result<SymmetricSector, OperatorError> {
         let plain = Basis::on_sites(layout.clone(), charges.to_vec())?;
         let (dimension, elements) = (plain.dimension(), group.elements.len());
-        let complex = operator.is_complex() || !group.is_real();
+        let complex = operator.is_complex() || !group.is_real() || group.conjugates();
         let moves = moving(operator.terms(), layout);
         let row_length = elements_of_a_row(&plain, &moves);
         let counted = layout.forbidden().is_empty().then(|| group.states(layout.kinds(), charges));
-        let states = counted.unwrap_or(dimension / elements as u64);
+        let states = match (counted, group.conjugates()) {
+            // Antiunitary elements join nearly all orbits by twos.
+            (Some(counted), true) => counted / 2,
+            (counted, _) => counted.unwrap_or(dimension / elements as u64),
+        };
         if states > u32::MAX.into() && !pairs::are_for(&group, operator, layout, charges, storage) {
             return Err(SymmetryError::TooManyStates { states, complex: false }.into());
         }
@@ -111,7 +120,7 @@ impl SymmetricSector {
                 return Err(SymmetryError::NoRoom { states, plain: dimension, elements, matrix, needed, free }.into());
             }
         }
-        let orbits = Arc::new(Orbits::new(&group, layout, plain, counted));
+        let orbits = Arc::new(Orbits::new(&group, (layout, charges), plain, counted));
         if orbits.states() == 0 {
             let symmetry = group.describe();
             let sector = eigenforge_core::basis::Sector::Charges(charges.to_vec()).to_string();
@@ -220,7 +229,7 @@ impl SymmetricSector {
     pub(super) fn check_matrix(&self) -> Result<(), OperatorError> {
         self.check_numbers()?;
         let (states, free) = (self.orbits.states(), Device::cpu().memory().free);
-        if self.complex && 2 * states > u32::MAX.into() {
+        if self.orbits.elements(self.complex) > u32::MAX.into() {
             return Err(SymmetryError::TooManyStates { states, complex: true }.into());
         }
         self.check_room(self.matrix_bytes(), free, true)
@@ -266,7 +275,7 @@ impl SymmetricSector {
         self.orbits.plain().dimension()
     }
 
-    /// States of the symmetry sector.
+    /// Representatives.
     pub(super) fn states(&self) -> usize {
         self.orbits.states() as usize
     }
@@ -282,7 +291,7 @@ impl SymmetricSector {
         let word = basis.state(state as u64);
         let stabilisers = self.orbits.stabilisers();
         let own = f64::from(stabilisers[state]);
-        let values = diagonal.iter().map(|term| (state as u32, term.value(word, &self.word).into()));
+        let values = diagonal.iter().map(|term| (state as u32, false, term.value(word, &self.word).into()));
         found.0.extend(values);
         for (transition, imaginary) in moves {
             let Some(amplitude) = transition.amplitude_in(word) else { continue };
@@ -291,21 +300,31 @@ impl SymmetricSector {
             let Some(place) = basis.index(reached.word) else { continue };
             let ratio = (f64::from(stabilisers[place as usize]) / own).sqrt();
             let amplitude = if *imaginary { Complex64::new(0.0, amplitude) } else { amplitude.into() };
-            found.0.push((place as u32, amplitude * reached.factor * ratio));
+            found.0.push((place as u32, reached.conjugates, amplitude * reached.factor * ratio));
         }
     }
 
-    /// ⟨r̃'| O |r̃⟩ of H without its constant, with `shift` on the diagonal, for every r' that a state reaches, ascending.
+    /// ⟨r̃'| O |r̃⟩ of H without its constant, with `shift` on the diagonal, for every r' that a state reaches, ascending; those that multiply
+    /// conjugates apart.
     pub(super) fn column(
         &self,
         basis: &Basis,
         diagonal: &[DiagonalTerm<u128>],
         shift: f64,
         state: usize,
-    ) -> Vec<(u32, Complex64)> {
-        let mut found = Contributions(vec![(state as u32, shift.into())]);
+    ) -> Vec<(u32, bool, Complex64)> {
+        let mut found = Contributions(vec![(state as u32, false, shift.into())]);
         self.reach(basis, (diagonal, &self.moves), state, &mut found);
         found.merged()
+    }
+
+    /// What a row's sum is multiplied by so that its real part is that of an element of a vector.
+    pub(super) fn weight(&self, (state, imaginary): (usize, bool), elements: usize) -> Complex64 {
+        match self.orbits.other_part(state, elements) {
+            _ if imaginary => -Complex64::I,
+            OtherPart::Along(direction) => direction.conj(),
+            OtherPart::None | OtherPart::Imaginary(_) => Complex64::ONE,
+        }
     }
 
     /// The elements of a row of H without its constant, with `shift` on the diagonal, columns ascending, in place of what is in the
@@ -318,38 +337,45 @@ impl SymmetricSector {
         row: u64,
         elements: &mut Vec<(u32, f64)>,
     ) {
-        let states = self.states();
-        let (state, imaginary) = (row as usize % states, row as usize >= states);
-        let complex = basis.dimension() as usize > states;
+        let vector = basis.dimension() as usize;
+        let own = self.orbits.state_of(row as usize);
+        let weight = self.weight(own, vector);
         elements.clear();
         // H is Hermitian, so a row is the conjugate of a column.
-        for (column, value) in self.column(basis, diagonal, shift, state) {
-            let (re, im) = (value.re, -value.im);
-            let (left, right) = if imaginary { (im, re) } else { (re, -im) };
-            let mut push = |column: usize, value: f64| {
-                if value != 0.0 || column == row as usize {
-                    elements.push((column as u32, value));
+        for (column, conjugates, value) in self.column(basis, diagonal, shift, own.0) {
+            let value = weight * value.conj();
+            match self.orbits.other_part(column as usize, vector) {
+                OtherPart::None => elements.push((column, value.re)),
+                OtherPart::Along(direction) => {
+                    let direction = if conjugates { direction.conj() } else { direction };
+                    elements.push((column, (value * direction).re));
                 }
-            };
-            push(column as usize, left);
-            if complex {
-                push(column as usize + states, right);
+                OtherPart::Imaginary(other) => {
+                    elements.push((column, value.re));
+                    elements.push((other as u32, if conjugates { value.im } else { -value.im }));
+                }
             }
         }
-        elements.sort_unstable_by_key(|(column, _)| *column);
+        elements.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        elements.dedup_by(|next, sum| {
+            let same = next.0 == sum.0;
+            sum.1 += if same { next.1 } else { 0.0 };
+            same
+        });
+        elements.retain(|(column, value)| *value != 0.0 || u64::from(*column) == row);
     }
 }
 
 impl Contributions {
     /// The sums by column, ascending; what is left by contributions that cancel is 0. Sums of equal contributions have equal bits.
-    fn merged(mut self) -> Vec<(u32, Complex64)> {
+    fn merged(mut self) -> Vec<(u32, bool, Complex64)> {
         let parts = |a: &Complex64, b: &Complex64| a.re.total_cmp(&b.re).then(a.im.total_cmp(&b.im));
-        self.0.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| parts(&a.1, &b.1)));
-        let sums = self.0.chunk_by(|a, b| a.0 == b.0).map(|same| {
-            let sum: Complex64 = same.iter().map(|(_, value)| value).sum();
-            let size: f64 = same.iter().map(|(_, value)| value.norm()).sum();
+        self.0.sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| parts(&a.2, &b.2)));
+        let sums = self.0.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).map(|same| {
+            let sum: Complex64 = same.iter().map(|(.., value)| value).sum();
+            let size: f64 = same.iter().map(|(.., value)| value.norm()).sum();
             let cut = |part: f64| if part.abs() <= ROUNDING * size { 0.0 } else { part };
-            (same[0].0, Complex64::new(cut(sum.re), cut(sum.im)))
+            (same[0].0, same[0].1, Complex64::new(cut(sum.re), cut(sum.im)))
         });
         sums.collect()
     }

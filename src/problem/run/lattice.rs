@@ -12,6 +12,7 @@ use crate::report::{
     BasisStates, ClusterRecord, FamilyRecord, LatticeRecord, LevelAverages, LevelSpinRecord, ModelRecord, SpinCount,
     StructureFactor, SymmetryRecord, VectorFile, VectorList,
 };
+use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Level;
 use eigenforge_runtime::{Device, DeviceError, Scalar, SolveError};
 use eigenforge_templates::ScalarType;
@@ -23,6 +24,22 @@ pub(super) fn solve<'p>(problem: &'p LatticeProblem, context: &RunContext) -> Re
     match problem.file.solve.precision {
         ScalarType::F64 => diagonalise::solve::<f64, _>(problem, context),
         ScalarType::F32 => diagonalise::solve::<f32, _>(problem, context),
+    }
+}
+
+/// States from which on a point is worth to be prepared while another is solved.
+const WORTH_PREPARING: u64 = 1 << 20;
+
+pub(super) fn prepare(problem: &LatticeProblem, device: &Device) {
+    if !device.runs_kernels() || problem.model.dimension() < WORTH_PREPARING {
+        return;
+    }
+    let (mut solve, machine) = (problem.solve(), Machine::new(device));
+    if problem.file.solve.solver.is_none() {
+        solve = solve.choose(device).0;
+    }
+    if let Ok(texts) = solve.common_texts(&machine, device.warp()) {
+        let _ = device.compile_all(&texts);
     }
 }
 

@@ -76,6 +76,9 @@ pub trait Solvable: Problem {
     /// A device that is not there or too small, a solver or a compiler that fails, a checkpoint of another run, a signal.
     fn solve(&self, context: &RunContext) -> Result<Solved<'_>, Error>;
 
+    /// Makes ready what a solve on a device will ask for and needs no memory of it: plans, kernels. What fails here is told by the solve.
+    fn prepare(&self, _device: &Device) {}
+
     /// The folder that the file wants its report in, if it names one.
     fn folder(&self) -> Option<&Path>;
 
@@ -98,7 +101,7 @@ pub trait Solvable: Problem {
 ///
 /// # Errors
 /// The errors of [`open`](super::open), or a file with sweeps, which [`solve_sweep`] solves.
-pub fn solvable(file: InputFile) -> Result<Box<dyn Solvable>, Error> {
+pub fn solvable(file: InputFile) -> Result<Box<dyn Solvable + Send>, Error> {
     Ok(match file {
         InputFile::Lattice(file) => Box::new(LatticeProblem::new(*file)?),
         InputFile::Ci(file) => Box::new(MoleculeProblem::read(*file)?),
@@ -114,6 +117,10 @@ pub fn solvable(file: InputFile) -> Result<Box<dyn Solvable>, Error> {
 impl Solvable for LatticeProblem {
     fn solve(&self, context: &RunContext) -> Result<Solved<'_>, Error> {
         lattice::solve(self, context)
+    }
+
+    fn prepare(&self, device: &Device) {
+        lattice::prepare(self, device);
     }
 
     fn folder(&self) -> Option<&Path> {

@@ -1,8 +1,8 @@
 //! The points of a sweep of parameters are solved: one after the other on one device, each on one card of several, or by several ranks.
 //!
-//! In: the points and the cards. Out: a row for each point, in the order of the list. Each card takes the next point, the largest
-//! first; points that need the memory of several cards come last, each on all of them. Several ranks take points in rounds
-//! (`over_ranks`), and rank 0 has the rows.
+//! In: the points and the cards. Out: a row for each point, in the order of the list. While a card is at work on a point, the host makes the
+//! next one ready: its plan and its kernels. Of several cards each takes the next point, the largest first; points that need the memory of
+//! several cards come last, each on all of them. Several ranks take points in rounds (`over_ranks`), and rank 0 has the rows.
 
 use super::over_ranks::Rounds;
 use super::{CheckpointRequest, RunContext, RunObserver, Solvable, queue, solvable};
@@ -22,7 +22,8 @@ use eigenforge_templates::exact::CoefficientArguments;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Instant;
 
 /// The record of a finished point in its checkpoint folder.
@@ -90,9 +91,8 @@ fn solve_points(
             sharing.order
         }
     };
-    let solve = |place: &Place, number: usize| {
-        solve_point(sweep, number, place, arguments.get(number).cloned().flatten(), context, output)
-    };
+    let problem = |number: usize| point_problem(sweep, number, arguments.get(number).cloned().flatten());
+    let solve = |place: &Place, number: usize| solve_point(sweep, number, problem(number)?, place, context, output);
     let whole = match &rounds {
         Some(rounds) => rounds.all_cards(),
         None => context.device.clone(),
@@ -112,7 +112,18 @@ fn solve_points(
     let mut rows = Rows { sweep, context, record, each, waiting: Vec::new(), next: 0, failure: None };
     match &rounds {
         None => {
-            let large = in_turn(sweep, &places(&cards, 1), &order, solve, |number, point| rows.take(number, point));
+            let places = places(&cards, 1);
+            let mut take = |number, point| rows.take(number, point);
+            let large = match &devices[..] {
+                [device] if device.runs_kernels() && order.len() > 1 => std::thread::scope(|scope| {
+                    let ahead = PreparedAhead::new(scope, device, &order, &problem);
+                    let solve = |place: &Place, number: usize| {
+                        solve_point(sweep, number, ahead.problem(number)?, place, context, output)
+                    };
+                    in_turn(sweep, &places, &order, solve, &mut take)
+                }),
+                _ => in_turn(sweep, &places, &order, solve, &mut take),
+            };
             drop(devices);
             for (number, error) in large {
                 if rows.failure.is_some() {
@@ -254,19 +265,16 @@ pub(super) fn is_empty_sector(error: &Error) -> bool {
         || matches!(error, Error::Operator(OperatorError::Symmetry(why)) if matches!(**why, SymmetryError::NoStates { .. }))
 }
 
-fn solve_point(
+/// A problem that another thread may make ready.
+type PointProblem = Box<dyn Solvable + Send>;
+
+/// The problem of a point.
+fn point_problem(
     sweep: &ParameterSweep,
     number: usize,
-    place: &Place,
     arguments: Option<Arc<CoefficientArguments>>,
-    context: &RunContext,
-    output: Option<&Path>,
-) -> Result<SweptOutcome, Error> {
-    let (point, name) = (&sweep.points[number], sweep.folder_name(number));
-    let request = context.checkpoint.as_ref();
-    let mut checkpoint =
-        request.map(|request| CheckpointRequest { folder: request.folder.join(&name), ..request.clone() });
-    let problem: Box<dyn Solvable> = match &point.file {
+) -> Result<PointProblem, Error> {
+    Ok(match &sweep.points[number].file {
         InputFile::Lattice(file) => {
             let problem = LatticeProblem::new((**file).clone())?.sharing(arguments);
             // Symmetry sectors differ in size, and a small one may have fewer states than others are asked for.
@@ -278,7 +286,62 @@ fn solve_point(
             Box::new(MoleculeProblem::read((**file).clone())?.at_most_all())
         }
         file => solvable(file.clone())?,
-    };
+    })
+}
+
+/// The point that will be next on a card, made ready by the host's cores while another is solved there.
+struct PreparedAhead<'scope, 'env, P> {
+    scope: &'scope Scope<'scope, 'env>,
+    device: &'env Device,
+    order: &'env [usize],
+    problem: &'env P,
+    next: Mutex<Option<(usize, ScopedJoinHandle<'scope, Result<PointProblem, Error>>)>>,
+}
+
+impl<'scope, 'env, P: Fn(usize) -> Result<PointProblem, Error> + Sync> PreparedAhead<'scope, 'env, P> {
+    fn new(
+        scope: &'scope Scope<'scope, 'env>,
+        device: &'env Device,
+        order: &'env [usize],
+        problem: &'env P,
+    ) -> PreparedAhead<'scope, 'env, P> {
+        PreparedAhead { scope, device, order, problem, next: Mutex::new(None) }
+    }
+
+    /// The problem of a point; begins with the next one.
+    fn problem(&self, number: usize) -> Result<PointProblem, Error> {
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let ready = next.take().filter(|(of, _)| *of == number).map(|(_, thread)| thread.join());
+        let following = self.order.iter().skip_while(|own| **own != number).nth(1);
+        if let Some(following) = following.copied() {
+            let (device, problem) = (self.device, self.problem);
+            let prepare = move || {
+                let found = problem(following)?;
+                found.prepare(device);
+                Ok(found)
+            };
+            *next = Some((following, self.scope.spawn(prepare)));
+        }
+        drop(next);
+        match ready {
+            Some(found) => found.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            None => (self.problem)(number),
+        }
+    }
+}
+
+fn solve_point(
+    sweep: &ParameterSweep,
+    number: usize,
+    problem: PointProblem,
+    place: &Place,
+    context: &RunContext,
+    output: Option<&Path>,
+) -> Result<SweptOutcome, Error> {
+    let (point, name) = (&sweep.points[number], sweep.folder_name(number));
+    let request = context.checkpoint.as_ref();
+    let mut checkpoint =
+        request.map(|request| CheckpointRequest { folder: request.folder.join(&name), ..request.clone() });
     // What the command line changes of the file stands in the description, and what other files hold in the problem's identity.
     let identity = match &checkpoint {
         Some(_) => format!("{}\n{}\n{}", point.file.text(), problem.describe(), problem.identity()?),

@@ -48,6 +48,6 @@ pub use partners::{KeptRows, MOST_VALUES, PartnersPlan, SlotCodes};
 pub use runs::RunTables;
 pub use shape::{DownShape, GeneralShape, GeneralStrategy, KroneckerShape, LONGEST_STAGED, Staging};
 pub use strings::StringsPlan;
-pub use symmetry::{GroupStep, MaskedShift, SymmetryPlan, WordAction};
+pub use symmetry::{GroupStep, LineCounts, MaskedShift, SymmetryPlan, WordAction};
 pub use torus::{ImageStep, MOST_IMAGES, MOST_LINES, MOST_ROW_BITS, MOST_WINDOW_BITS, TURN_AT, TURNS_AT, TorusRows};
 pub use vectors::{MOST_VECTORS, VectorDivision};

@@ -133,9 +133,9 @@ impl PartnersPlan {
         slots.saturating_mul(self.slot_bytes()).saturating_add(rest)
     }
 
-    /// Numbers of the memory that a multiply writes and reads between its launches: of complex vectors x with its parts paired.
+    /// Numbers of the memory that a multiply writes and reads between its launches: of amplitudes with two parts these, paired.
     pub fn paired(&self) -> u64 {
-        if self.rows.complex { self.rows.dimension() } else { 0 }
+        if self.rows.complex { 2 * self.rows.states } else { 0 }
     }
 
     /// About the bytes of a table of so many rows.
@@ -270,22 +270,21 @@ impl PartnersPlan {
     }
 
     fn pairing_kernel(&self) -> Option<Prototype> {
-        let values = |name, access| Parameter::values(name, self.rows.scalar, access, self.rows.dimension());
-        let states = Parameter::number("states", Number::I64);
-        let parameters = vec![values("x", Access::In), values("staged", Access::Out), states];
+        let values = |name, access, len| Parameter::values(name, self.rows.scalar, access, len);
+        let x = values("x", Access::In, self.rows.dimension());
+        let staged = values("staged", Access::Out, self.paired());
+        let parameters = [x, staged].into_iter().chain(self.rows.vector_tables()).collect();
         self.rows.complex.then(|| Prototype::new("pair_parts", parameters))
     }
 
     fn multiply_kernel(&self, kept: KeptRows) -> Prototype {
         let plan = &self.rows;
-        let x = |name| Parameter::values(name, plan.scalar, Access::In, plan.dimension());
-        let mut parameters = vec![x("x")];
-        parameters.extend(plan.complex.then(|| x("staged")));
+        let x = |name, len| Parameter::values(name, plan.scalar, Access::In, len);
+        let mut parameters = vec![x("x", plan.dimension())];
+        parameters.extend(plan.complex.then(|| x("staged", self.paired())));
         parameters.extend(self.outputs());
         parameters.push(Parameter::number("kept", Number::I64));
-        if plan.complex {
-            parameters.push(Parameter::number("states", Number::I64));
-        }
+        parameters.extend(plan.vector_tables());
         parameters.extend([
             self.list(),
             self.classes(Access::In),
@@ -295,7 +294,7 @@ impl PartnersPlan {
         ]);
         parameters.extend(self.slots(Access::In, kept.slots));
         if self.is_coded() {
-            let parts = if plan.complex { 2 } else { 1 };
+            let parts = 1 + u64::from(plan.complex) + u64::from(plan.lines.is_some());
             parameters.push(Parameter::table("slot_values", Element::F64, parts * self.values));
             parameters.push(Parameter::number("values", Number::I64));
         }
@@ -370,7 +369,10 @@ impl PartnersPlan {
     pub fn text(&self) -> Result<KernelText, TextError> {
         let [mark, number, ..] = self.rows.kernels();
         let kept = self.predicted_rows();
-        let mut kernels = vec![mark, number, self.count_kernel(), self.fill_kernel(kept)];
+        let mut kernels = vec![mark, number];
+        kernels.extend(self.rows.parts_kernel());
+        kernels.extend([self.count_kernel(), self.fill_kernel(kept)]);
+        let absent = SymmetryPlan::no_parts_kernel();
         let pairing = self.pairing_kernel().unwrap_or_else(|| Prototype::new("pair_parts", Vec::new()));
         kernels.extend(self.rows.complex.then(|| pairing.clone()));
         kernels.push(self.multiply_kernel(kept));
@@ -378,7 +380,7 @@ impl PartnersPlan {
         kernels.extend(self.is_part().then(|| others.clone()));
         kernels.push(self.finish_kernel());
         // A template's branches have all fields, also where they are not taken.
-        let view = self.view(kernels.iter().chain([&others, &pairing]).collect());
+        let view = self.view([&absent, &others, &pairing].into_iter().chain(&kernels).collect());
         let text = render(files::SYMMETRY_PARTNERS, &view)?;
         let name = format!("symmetry_{}_elements_{}_bits_partners", self.rows.elements(), self.rows.bits);
         Ok(KernelText { name, text, plan: crate::text::ron(self), entries: entries(&kernels) })

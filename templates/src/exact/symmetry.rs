@@ -12,6 +12,7 @@
 //! |---|---|
 //! | `mark_representatives` | a bit of every word without symmetry, in their order, that tells whether it is a representative |
 //! | `number_representatives` | beside every 96 of these bits the number of representatives before them, and the list of representatives |
+//! | `number_parts` | of states that are their own conjugates, where the imaginary part of each stands in a vector |
 //! | `multiply` | the product; the place of a word is a sum of its own bits and that number: one access, no search |
 //! | `operator_average` | x·(O x) of any operator that the group leaves as it is |
 //!
@@ -117,6 +118,15 @@ impl WordAction {
     }
 }
 
+/// How many states an antiunitary element leaves as they are, and how many directions their amplitudes have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineCounts {
+    /// States.
+    pub lines: u64,
+    /// Directions.
+    pub directions: u64,
+}
+
 /// Every number of the multiply of a symmetry sector.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SymmetryPlan {
@@ -142,8 +152,11 @@ pub struct SymmetryPlan {
     pub ranks: u64,
     /// Representatives.
     pub states: u64,
-    /// Whether vectors hold all real parts and after them all imaginary parts.
+    /// Whether amplitudes have two parts: vectors hold all real parts and after them the imaginary parts.
     pub complex: bool,
+    /// Where states are their own conjugates: those whose amplitudes have one direction and no imaginary part in vectors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<LineCounts>,
     /// The group, the innermost step of the walk first: its elements are h₀^a₀ h₁^a₁ ….
     pub steps: Vec<GroupStep>,
     /// The rows of a torus, where the first two steps turn and raise them.
@@ -200,7 +213,8 @@ impl SymmetryPlan {
 
     /// Elements of a vector.
     pub fn dimension(&self) -> u64 {
-        if self.complex { 2 * self.states } else { self.states }
+        let all = if self.complex { 2 * self.states } else { self.states };
+        all - self.lines.map_or(0, |counts| counts.lines)
     }
 
     /// Elements of the group.
@@ -239,7 +253,8 @@ impl SymmetryPlan {
         let of_each = 4 * (self.bitmap_words() + self.stabiliser_words())
             + 8 * (3 * self.parts + self.low_states + self.high_parts)
             + if self.high_parts > 0 { 4 << self.low_bits } else { 0 }
-            + self.torus.as_ref().map_or(0, |torus| 8 << torus.window);
+            + self.torus.as_ref().map_or(0, |torus| 8 << torus.window)
+            + if self.lines.is_some() { 8 * self.states } else { 0 };
         self.word().bytes() as u64 * self.states + u64::from(cards) * of_each
     }
 
@@ -327,9 +342,44 @@ impl SymmetryPlan {
         sizes.direct_tables().map_or_else(searched, Into::into)
     }
 
-    /// Characters of all elements, and of each bit of a word the bits that change the sign with it under each element.
+    /// Where the parts of an amplitude stand in a vector: behind how many, and with lines the place of each or its direction.
+    pub(super) fn vector_tables(&self) -> Vec<Parameter> {
+        let Some(counts) = self.lines else {
+            return self.complex.then(|| Parameter::number("states", Number::I64)).into_iter().collect();
+        };
+        vec![
+            Parameter::number("states", Number::I64),
+            Parameter::table("imaginary_place", Element::U32, self.states),
+            Parameter::table("directions", Element::F64, 2 * counts.directions.max(1)),
+        ]
+    }
+
+    /// `number_parts`, where there are lines.
+    pub(super) fn parts_kernel(&self) -> Option<Prototype> {
+        let LineCounts { lines, .. } = self.lines?;
+        let memory = |name, len| Parameter::memory(name, Element::U32, Access::Out, len);
+        let parameters = vec![
+            Parameter::number("states", Number::I64),
+            Parameter::table("representatives", self.word(), self.states),
+            Parameter::table("line_words", self.word(), lines.max(1)),
+            Parameter::table("line_directions", Element::U32, lines.max(1)),
+            Parameter::number("lines", Number::I64),
+            memory("imaginary_place", self.states),
+            memory("paired_state", (self.states - lines).max(1)),
+            memory("line_state", lines.max(1)),
+        ];
+        Some(Prototype::new("number_parts", parameters))
+    }
+
+    /// The launch of `number_parts`, where there are lines.
+    pub fn parts_launch(&self) -> Result<Option<Launch>, LaunchError> {
+        self.parts_kernel().map(|kernel| kernel.launch(self.partials(), THREADS, 0)).transpose()
+    }
+
+    /// Characters of all elements, of complex ones their imaginary parts behind them, and with antiunitary elements the sign of the imaginary
+    /// part that each multiplies; of each bit of a word the bits that change the sign with it under each element.
     pub(super) fn factor_tables(&self) -> Vec<Parameter> {
-        let numbers = if self.complex { 2 } else { 1 };
+        let numbers = 1 + u64::from(self.complex) + u64::from(self.lines.is_some());
         let characters = Parameter::table("characters", Element::F64, numbers * self.elements());
         let later = Parameter::table("later", self.word(), u64::from(self.bits) * self.elements());
         (self.characters || self.fermions)
@@ -366,6 +416,7 @@ impl SymmetryPlan {
             Parameter::table("has_stabiliser", Element::U32, self.stabiliser_words()),
             Parameter::table("bitmap", Element::U32, self.bitmap_words()),
         ];
+        parameters.extend(self.vector_tables().into_iter().skip(1));
         parameters.extend(self.rank_tables());
         parameters.extend(self.factor_tables());
         parameters.extend(self.line_tables());
@@ -421,6 +472,7 @@ impl SymmetryPlan {
             stabiliser(Access::In),
             bitmap(Access::In),
         ];
+        multiply.extend(self.vector_tables().into_iter().skip(1));
         multiply.extend(self.rank_tables());
         multiply.extend(self.factor_tables());
         multiply.extend(self.line_tables());
@@ -439,6 +491,11 @@ impl SymmetryPlan {
             self.average_kernel([1; 3]),
             multiply_finish(1, self.partials(), AT_ONCE as u64),
         ]
+    }
+
+    /// The launches that set it up: those of [`SymmetryPlan::listing`], and of [`SymmetryPlan::parts_launch`].
+    pub fn set_up(&self) -> Result<Vec<Launch>, LaunchError> {
+        Ok(self.listing()?.into_iter().chain(self.parts_launch()?).collect())
     }
 
     /// The launches that make the bitmap and the list: `mark_representatives`, `number_representatives`.
@@ -466,8 +523,11 @@ impl SymmetryPlan {
 
     /// The CUDA text.
     pub fn text(&self) -> Result<KernelText, TextError> {
-        let kernels = self.kernels();
-        let view = self.view(kernels.iter().collect());
+        let [mark, number, rest @ ..] = self.kernels();
+        let kernels: Vec<Prototype> = [mark, number].into_iter().chain(self.parts_kernel()).chain(rest).collect();
+        let absent = SymmetryPlan::no_parts_kernel();
+        // A template's branches have all fields, also where they are not taken.
+        let view = self.view([&absent].into_iter().chain(&kernels).collect());
         let text = render(files::SYMMETRY_SECTOR, &view)?;
         // Of other sectors, too.
         let name = format!("symmetry_{}_elements_{}_bits_multiply", self.elements(), self.bits);
@@ -477,12 +537,23 @@ impl SymmetryPlan {
     /// The diagonal as an element function of vector programs: `diagonal(i, representatives)`.
     pub fn diagonal_element(&self) -> ElementFunctionText {
         let function = self.diagonal.function(Words::Whole, &CoefficientWriter::first(None));
-        let row = if self.complex { "i % states" } else { "i" };
+        let row = match (self.complex, self.lines) {
+            (_, Some(_)) => "i < states ? i : (i64)paired_state[i - states]",
+            (true, None) => "i % states",
+            (false, None) => "i",
+        };
         let value = format!("diagonal_of((u64)representatives[{row}])");
         let list = Parameter::table("representatives", self.word(), self.states);
         let states = self.complex.then(|| Parameter::number("states", Number::I64));
-        let parameters = std::iter::once(list).chain(states).collect();
+        let paired =
+            |counts: LineCounts| Parameter::table("paired_state", Element::U32, (self.states - counts.lines).max(1));
+        let parameters = std::iter::once(list).chain(states).chain(self.lines.map(paired)).collect();
         ElementFunctionText::new(&function, "double", "diagonal", parameters, &value)
+    }
+
+    /// What stands for `number_parts` where there is none.
+    pub(super) fn no_parts_kernel() -> Prototype {
+        Prototype::new("number_parts", Vec::new())
     }
 
     fn word_mask(&self) -> u64 {
@@ -492,7 +563,8 @@ impl SymmetryPlan {
     pub(super) fn view(&self, kernels: Declarations) -> View<'_> {
         let wide = self.is_wide();
         let names = |parameters: &[Parameter]| parameters.iter().map(|p| p.name.clone()).collect::<Vec<_>>().join(", ");
-        let (rank_tables, factor_tables) = (self.rank_tables(), self.factor_tables());
+        let (rank_tables, factor_tables, vector_tables) =
+            (self.rank_tables(), self.factor_tables(), self.vector_tables());
         let (torus, line_tables) = (self.torus.as_ref(), self.line_tables());
         let of_parameters =
             |all: &[Parameter]| all.iter().map(|p| format!(", {} {}", p.cuda(), p.name)).collect::<String>();
@@ -580,6 +652,9 @@ impl SymmetryPlan {
             rank_arguments: names(&rank_tables),
             factor_parameters: of_parameters(&factor_tables),
             factor_arguments: passed(&factor_tables),
+            vector_parameters: of_parameters(&vector_tables),
+            vector_arguments: passed(&vector_tables),
+            conjugates: self.lines.is_some(),
             factors: self.characters || self.fermions,
             actions: self.steps.iter().map(|step| &step.action).chain(of_images).enumerate().map(action).collect(),
             is_ring: self.ring().is_some(),
@@ -686,6 +761,10 @@ pub(super) struct View<'a> {
     rank_arguments: String,
     factor_parameters: String,
     factor_arguments: String,
+    /// Where parts of amplitudes stand.
+    vector_parameters: String,
+    vector_arguments: String,
+    conjugates: bool,
     factors: bool,
     actions: Vec<Action>,
     is_ring: bool,

@@ -3,7 +3,8 @@
 //! As an operator U on states: U c†_{iσ} U⁻¹ = c†_{p(i)σ'} with σ' the other spin if electrons are exchanged; U takes level m of a
 //! moment (or a qubit's bit) at i to level m, or −m if moments are inverted, at p(i); U|0⟩ = |0⟩ of the fermions. With holes the element is
 //! P U with P c†_{iσ} P⁻¹ = ε_i c_{iσ} and P|0⟩ the state with all modes occupied ([`super::holes`]). So products of elements are products
-//! of operators, without further signs: of elements with holes because a group has them only where P² = 1 and P U = U P.
+//! of operators, without further signs: of elements with holes because a group has them only where P² = 1 and P U = U P. An antiunitary
+//! element is U K with K the complex conjugation of amplitudes, which commutes with all U ([`super::conjugation`]).
 
 use super::super::normal::{order_into, reduce_spin_into};
 use super::super::{Carrier, Factor, Product, SiteKind, Spin};
@@ -21,22 +22,21 @@ pub struct GroupElement {
     pub electrons: bool,
     /// Whether particles become holes, and the sites where c becomes −c†.
     pub holes: Option<Colours>,
+    /// Whether amplitudes become their conjugates.
+    pub conjugates: bool,
 }
 
 impl GroupElement {
     /// The element that changes nothing.
     pub fn identity(sites: usize) -> GroupElement {
-        GroupElement { place: (0..sites as u16).collect(), moments: false, electrons: false, holes: None }
+        let place = (0..sites as u16).collect();
+        GroupElement { place, moments: false, electrons: false, holes: None, conjugates: false }
     }
 
     /// A permutation of sites.
     pub fn permutation(place: &[usize]) -> GroupElement {
-        GroupElement {
-            place: place.iter().map(|site| *site as u16).collect(),
-            moments: false,
-            electrons: false,
-            holes: None,
-        }
+        let place = place.iter().map(|site| *site as u16).collect();
+        GroupElement { place, ..GroupElement::identity(0) }
     }
 
     /// This after another.
@@ -49,6 +49,7 @@ impl GroupElement {
                 (Some(_), Some(_)) => None,
                 (own, other) => own.as_ref().or(other.as_ref()).cloned(),
             },
+            conjugates: self.conjugates ^ first.conjugates,
         }
     }
 
@@ -61,7 +62,8 @@ impl GroupElement {
 
     /// How often it is applied until nothing has changed: the least common multiple of its cycles; `None` beyond 64 bits.
     pub fn order(&self) -> Option<u64> {
-        let mut order = if self.moments || self.electrons || self.holes.is_some() { 2 } else { 1 };
+        let twice = self.moments || self.electrons || self.holes.is_some() || self.conjugates;
+        let mut order = if twice { 2 } else { 1 };
         let mut seen = vec![false; self.place.len()];
         for start in 0..self.place.len() {
             let (mut site, mut length) = (start, 0);
@@ -125,6 +127,7 @@ impl GroupElement {
         let mut sign = 1.0;
         let moved = product.iter().map(|factor| {
             if *factor == Factor::ImaginaryUnit {
+                sign = if self.conjugates { -sign } else { sign };
                 return *factor;
             }
             let (kind, there) = (kinds[factor.site()], self.place[factor.site()] as usize);

@@ -40,8 +40,8 @@ pub struct SymmetryGroup {
     /// All elements, the identity first.
     pub elements: Vec<GroupElement>,
     /// The character of each is e^(2πi phase / denominator).
-    phases: Vec<u64>,
-    denominator: u64,
+    pub(super) phases: Vec<u64>,
+    pub(super) denominator: u64,
     /// The momentum that its translations have.
     momentum: Option<Vec<i64>>,
     /// The irrep that its generators are of, and the name of the point group.
@@ -416,19 +416,30 @@ impl SymmetryGroup {
         SymmetryGroup { generators, elements, phases, denominator, momentum: None, irrep: None, degeneracy }
     }
 
-    /// The character of each element, as an operator on states.
+    /// The character of each element, as an operator on states: ψ(s) = σ_g(s) χ(g) ψ(g s), with the conjugate of ψ(g s) where g conjugates.
     pub fn characters(&self) -> Vec<Complex64> {
         self.phases.iter().map(|phase| root_of_unity(*phase, self.denominator)).collect()
     }
 
-    /// Whether all characters are 1 or −1.
+    /// Whether vectors of a real H are real: all characters are 1 or −1, or states are their own conjugates.
     pub fn is_real(&self) -> bool {
-        self.phases.iter().all(|phase| 2 * phase % self.denominator == 0)
+        self.conjugates() || self.phases.iter().all(|phase| 2 * phase % self.denominator == 0)
+    }
+
+    /// How many of its elements are unitary.
+    pub fn order(&self) -> usize {
+        self.elements.iter().filter(|element| !element.conjugates).count()
+    }
+
+    /// Whether half of its elements are antiunitary.
+    pub fn conjugates(&self) -> bool {
+        self.elements.iter().any(|element| element.conjugates)
     }
 
     /// The generators with their values: "translation along x: k = 0, spin inversion: +1", and the irrep that they are of.
     pub fn describe(&self) -> String {
-        let each = self.generators.iter().map(|generator| format!("{}: {}", generator.name, generator.value));
+        let named = self.generators.iter().filter(|generator| !generator.element.conjugates);
+        let each = named.map(|generator| format!("{}: {}", generator.name, generator.value));
         let partners = match self.degeneracy {
             1 => String::new(),
             states => format!(", one of its {states} states: each level is there {states} times"),
@@ -441,9 +452,10 @@ impl SymmetryGroup {
     /// What determines the sector: every element with its character.
     pub fn identity(&self) -> String {
         let each = self.elements.iter().zip(&self.phases).map(|(element, phase)| {
-            let GroupElement { place, moments, electrons, holes } = element;
+            let GroupElement { place, moments, electrons, holes, conjugates } = element;
             let holes = holes.as_ref().map_or(String::new(), |colours| format!(" holes {colours:?}"));
-            format!("{place:?} {moments} {electrons}{holes} {phase}/{}\n", self.denominator)
+            let conjugates = if *conjugates { " conjugates" } else { "" };
+            format!("{place:?} {moments} {electrons}{holes}{conjugates} {phase}/{}\n", self.denominator)
         });
         // Generators may come in any order.
         let mut lines: Vec<String> = each.collect();

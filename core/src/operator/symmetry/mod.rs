@@ -22,6 +22,7 @@
 //!
 //! A generator leaves H as it is in the sector: up to multiples of the sector's charges less their values, which vanish there.
 
+mod conjugation;
 mod element;
 mod error;
 mod group;

@@ -18,7 +18,8 @@ use std::collections::HashMap;
 type Terms = Vec<(Vec<i64>, i64)>;
 
 impl SymmetryGroup {
-    /// The number of states of the sector with these charges, where no state is forbidden.
+    /// The number of states of the sector with these charges, where no state is forbidden: of real ones where the group has antiunitary
+    /// elements, which are as many as complex ones without these.
     pub fn states(&self, kinds: &[SiteKind], charges: &[(Charge, i64)]) -> u64 {
         let (mut of_site_cycles, mut of_cycles) = (HashMap::new(), HashMap::new());
         let of_element = |(element, character): (&GroupElement, num_complex::Complex64)| {
@@ -35,8 +36,8 @@ impl SymmetryGroup {
             let trace = *of_cycles.entry(cycles).or_insert_with_key(|cycles| trace(cycles, charges));
             character.re * (sign * trace) as f64
         };
-        let sum: f64 = self.elements.iter().zip(self.characters()).map(of_element).sum();
-        (sum / self.elements.len() as f64).round() as u64
+        let unitary = self.elements.iter().zip(self.characters()).filter(|(element, _)| !element.conjugates);
+        (unitary.map(of_element).sum::<f64>() / self.order() as f64).round() as u64
     }
 }
 

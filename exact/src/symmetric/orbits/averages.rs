@@ -13,7 +13,6 @@ use eigenforge_core::basis::Basis;
 use eigenforge_core::operator::{DiagonalTerm, Operator, OperatorError, Product, SiteKind};
 use eigenforge_runtime::{Arguments, Device, DeviceError, NamedTables, Scalar, Vector, trace};
 use eigenforge_templates::exact::{AT_ONCE, DigitFactor, FlipGroup, FlipTables};
-use num_complex::Complex64;
 use rayon::prelude::*;
 use std::collections::HashMap;
 
@@ -208,16 +207,15 @@ fn average<T: Scalar>(
         return 0.0;
     }
     let states = sector.states();
-    let element = |vector: &[T], state: usize| {
-        let im = vector.get(state + states).map_or(0.0, |im| im.to_f64());
-        Complex64::new(vector[state].to_f64(), im)
-    };
     let of_state = |state: usize| {
         let mut found = Contributions::default();
         sector.reach(basis, (&parts.0, &parts.1), state, &mut found);
         let of_vector = |vector: &&[T]| {
-            let own = element(vector, state);
-            let each = found.0.iter().map(|(to, value)| (element(vector, *to as usize).conj() * value * own).re);
+            let own = sector.orbits().amplitude(vector, state);
+            let each = found.0.iter().map(|(to, conjugates, value)| {
+                let there = sector.orbits().amplitude(vector, *to as usize);
+                (if *conjugates { there } else { there.conj() } * value * own).re
+            });
             each.sum::<f64>()
         };
         multiplet.iter().map(of_vector).sum::<f64>()

@@ -13,7 +13,7 @@ use crate::norm;
 use crate::stored;
 use crate::structure::{ListedTerms, by_flip, diagonal, sizes_of};
 use crate::way::{Request, Way, cards_for};
-use eigenforge_core::basis::{Basis, LinTables};
+use eigenforge_core::basis::{Basis, LinTables, OtherPart, StateLine};
 use eigenforge_core::operator::{DiagonalTerm, OperatorError, SiteLayout};
 use eigenforge_product::ranks::{joined, part_range};
 use eigenforge_product::{
@@ -21,12 +21,12 @@ use eigenforge_product::{
     answers_of_plan, launches_of_plan,
 };
 use eigenforge_runtime::{Device, Everywhere, NamedTables, Scalar};
-use eigenforge_templates::exact::{FlipGroup, SymmetryPlan, TableSizes};
+use eigenforge_templates::exact::{FlipGroup, LineCounts, SymmetryPlan, TableSizes};
 use eigenforge_templates::{Launch, LaunchError, ScalarType, Warp};
 use num_complex::Complex64;
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 pub(super) use tables::symmetric_tables;
 
 /// Words that are looked at to know about how many slots a row has.
@@ -37,6 +37,9 @@ const LONGEST: f64 = 0.85;
 /// The name of this way in plans and reports.
 const NAME: &str = "rows made anew";
 
+/// Difference of directions that are the same but for rounding.
+const SAME_DIRECTION: f64 = 1e-12;
+
 /// Rows a task works on, so that the number of threads changes no bit.
 const ROWS: usize = 1 << 10;
 
@@ -45,6 +48,8 @@ const ROWS: usize = 1 << 10;
 pub struct SectorRows {
     plan: Arc<SymmetryPlan>,
     host: HostOrbits,
+    /// The numbers of the states that are lines, once a device has found them.
+    line_states: Arc<OnceLock<Vec<u32>>>,
 }
 
 impl SectorRows {
@@ -87,6 +92,7 @@ impl SectorRows {
             ranks: ranks(layout, tables, bits, walk.mixes),
             states: sector.orbits.states(),
             complex: sector.complex,
+            lines: LineTables::new(&sector).map(|tables| tables.counts()),
             extremes: [0, u64::MAX >> (u64::BITS - bits)].iter().any(|word| tables.checked_index(*word).is_some()),
             characters: sector.group.characters().iter().any(|character| (character - 1.0).norm() > 1e-12),
             fermions: layout.digits().iter().any(|digit| digit.mode.is_some()),
@@ -98,7 +104,7 @@ impl SectorRows {
             sources,
         };
         let host = HostOrbits { sector, basis: basis.clone(), diagonal: terms.diagonal.clone(), shift };
-        Some(SectorRows { plan: Arc::new(plan), host })
+        Some(SectorRows { plan: Arc::new(plan), host, line_states: Arc::default() })
     }
 
     /// The plan.
@@ -115,6 +121,11 @@ impl SectorRows {
     pub(super) fn tables(&self) -> &LinTables {
         let tables = self.host.sector.orbits.plain().own_tables();
         tables.unwrap_or_else(|| unreachable!("the plan is made of them"))
+    }
+
+    /// The states that are lines.
+    fn lines(&self) -> LineTables {
+        LineTables::new(&self.host.sector).unwrap_or_default()
     }
 
     /// The tables of the rows of a torus.
@@ -154,13 +165,16 @@ impl SectorRows {
         device.runs_kernels() || !sector.may_store() || sector.check_matrix().is_err()
     }
 
-    /// The characters of the walk's elements, and of complex vectors their imaginary parts after them.
+    /// The characters of the walk's elements, of complex vectors their imaginary parts after them, and with antiunitary elements −1 for each
+    /// of these, else 1.
     pub(super) fn characters(&self) -> Vec<f64> {
         let all = self.host.sector.group.characters();
         let part =
             |of: fn(&Complex64) -> f64| self.order().iter().map(|number| of(&all[*number])).collect::<Vec<f64>>();
         let imaginary = if self.plan.complex { part(|character| character.im) } else { Vec::new() };
-        [part(|character| character.re), imaginary].concat()
+        let turn = |number: &usize| if self.host.sector.group.elements[*number].conjugates { -1.0 } else { 1.0 };
+        let turns = if self.plan.lines.is_some() { self.order().iter().map(turn).collect() } else { Vec::new() };
+        [part(|character| character.re), imaginary, turns].concat()
     }
 
     /// Of each element of the walk and each bit, the bits that change the sign together with it: those that the element takes from behind
@@ -174,6 +188,38 @@ impl SectorRows {
             }
         }
         table
+    }
+}
+
+/// The states that are lines, as kernels read them.
+#[derive(Default)]
+struct LineTables {
+    /// Words, ascending.
+    words: Vec<u64>,
+    /// Of each the number of its direction.
+    numbers: Vec<u32>,
+    /// Real and imaginary parts of the directions.
+    directions: Vec<f64>,
+}
+
+impl LineTables {
+    /// `None` without antiunitary elements.
+    fn new(sector: &SymmetricSector) -> Option<LineTables> {
+        let mut tables = LineTables::default();
+        for StateLine { word, direction } in sector.orbits.lines()? {
+            let known = |own: &[f64]| (Complex64::new(own[0], own[1]) - direction).norm() < SAME_DIRECTION;
+            let number = tables.directions.chunks_exact(2).position(known).unwrap_or_else(|| {
+                tables.directions.extend([direction.re, direction.im]);
+                tables.directions.len() / 2 - 1
+            });
+            tables.words.push(*word as u64);
+            tables.numbers.push(number as u32);
+        }
+        Some(tables)
+    }
+
+    fn counts(&self) -> LineCounts {
+        LineCounts { lines: self.words.len() as u64, directions: (self.directions.len() / 2) as u64 }
     }
 }
 
@@ -327,7 +373,7 @@ impl GeneratedKernels for SectorRows {
     /// Those that make the list of states, and that of averages.
     fn set_up_launches(&self) -> Result<Vec<Launch>, LaunchError> {
         let average = self.plan.average([1; 3])?.into_iter().take(1);
-        Ok(self.plan.listing()?.into_iter().chain(average).collect())
+        Ok(self.plan.set_up()?.into_iter().chain(average).collect())
     }
 
     fn partials(&self) -> u64 {
@@ -350,7 +396,9 @@ impl GeneratedKernels for SectorRows {
         let turn = |turn: usize| (turn + first).min(states)..(turn + end).min(states);
         let runs: Vec<Range<usize>> = (0..states).step_by((grid * threads).max(1)).map(turn).collect();
         let imaginary = if self.plan.complex { &runs[..] } else { &[] };
-        let imaginary = imaginary.iter().map(|run| run.start + states..run.end + states);
+        let lines = self.line_states.get().map_or(&[][..], Vec::as_slice);
+        let behind = |place: usize| states + place - lines.partition_point(|line| (*line as usize) < place);
+        let imaginary = imaginary.iter().map(|run| behind(run.start)..behind(run.end));
         Some(joined(runs.iter().cloned().chain(imaginary).collect()))
     }
 }
@@ -382,42 +430,51 @@ impl HostRows for HostOrbits {
         self.basis.dimension() as usize
     }
 
-    /// Of a complex sector real parts come first; a state whose parts are both asked for is looked up once.
+    /// A state whose parts are both asked for is looked up once.
     fn rows<T: Scalar>(&self, x: &[T], first: usize, y: &mut [T]) -> f64 {
-        let states = self.sector.states();
-        let (x_re, x_im) = x.split_at(states);
-        let element = |state: usize| {
-            let im = x_im.get(state).map_or(0.0, |x| x.to_f64());
-            Complex64::new(x_re[state].to_f64(), im)
-        };
+        let (orbits, states) = (self.sector.orbits(), self.sector.states());
         // H is Hermitian: a row is the conjugate of a column.
         let row = |state: usize| -> Complex64 {
             let column = self.sector.column(&self.basis, &self.diagonal, self.shift, state).into_iter();
-            match x_im.is_empty() {
-                true => column.map(|(to, value)| value.re * x_re[to as usize].to_f64()).sum::<f64>().into(),
-                false => column.map(|(to, value)| value.conj() * element(to as usize)).sum(),
-            }
+            let element = |(to, conjugates, value): (u32, bool, Complex64)| {
+                let there = orbits.amplitude(x, to as usize);
+                value.conj() * if conjugates { there.conj() } else { there }
+            };
+            column.map(element).sum()
         };
-        let dots: Vec<f64> = if !x_im.is_empty() && y.len() == x.len() {
-            let (y_re, y_im) = y.split_at_mut(states);
-            let task = |(k, (re, im)): (usize, (&mut [T], &mut [T]))| {
-                let of_row = |(place, (re, im)): (usize, (&mut T, &mut T))| {
+        let part = |own: (usize, bool), sum: Complex64| (self.sector.weight(own, x.len()) * sum).re;
+        let dots: Vec<f64> = if y.len() == x.len() && x.len() > states {
+            let (y_re, mut rest) = y.split_at_mut(states);
+            let mut first = 0;
+            let tasks = y_re.chunks_mut(ROWS).enumerate().map(|(k, re)| {
+                let end = orbits.imaginary_before(k * ROWS + re.len());
+                let (im, others) = std::mem::take(&mut rest).split_at_mut(end - first);
+                (first, rest) = (end, others);
+                (k, re, im)
+            });
+            let tasks: Vec<(usize, &mut [T], &mut [T])> = tasks.collect();
+            let task = |(k, re, im): (usize, &mut [T], &mut [T])| {
+                let (mut im, mut dot) = (im.iter_mut(), 0.0);
+                for (place, re) in re.iter_mut().enumerate() {
                     let state = k * ROWS + place;
                     let sum = row(state);
-                    (*re, *im) = (T::from_f64(sum.re), T::from_f64(sum.im));
-                    (sum * element(state).conj()).re
-                };
-                re.iter_mut().zip(im).enumerate().map(of_row).sum()
+                    *re = T::from_f64(part((state, false), sum));
+                    if let OtherPart::Imaginary(_) = orbits.other_part(state, x.len()) {
+                        im.next().into_iter().for_each(|im| *im = T::from_f64(sum.im));
+                    }
+                    dot += (sum * orbits.amplitude(x, state).conj()).re;
+                }
+                dot
             };
-            y_re.par_chunks_mut(ROWS).zip(y_im.par_chunks_mut(ROWS)).enumerate().map(task).collect()
+            tasks.into_par_iter().map(task).collect()
         } else {
             let task = |(k, y): (usize, &mut [T])| {
                 let of_row = |(place, y): (usize, &mut T)| {
                     let index = first + k * ROWS + place;
-                    let (sum, own) = (row(index % states), x[index].to_f64());
-                    let sum = if index < states { sum.re } else { sum.im };
+                    let own = orbits.state_of(index);
+                    let sum = part(own, row(own.0));
                     *y = T::from_f64(sum);
-                    sum * own
+                    sum * x[index].to_f64()
                 };
                 y.iter_mut().enumerate().map(of_row).sum()
             };
@@ -427,7 +484,7 @@ impl HostRows for HostOrbits {
     }
 
     fn diagonal(&self, index: usize) -> f64 {
-        let word = self.basis.state((index % self.sector.states()) as u64);
+        let word = self.sector.orbits().words()[self.sector.orbits().state_of(index).0];
         self.shift + self.diagonal.iter().map(|term| term.value(word, &self.sector.word)).sum::<f64>()
     }
 }

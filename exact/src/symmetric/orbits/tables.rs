@@ -1,6 +1,6 @@
 //! The tables of a symmetry sector on a device: the bitmap and the list of representatives, made there by the sector's own kernels.
 
-use super::SectorRows;
+use super::{LineTables, SectorRows};
 use crate::general::{direct_tables, state_tables};
 use eigenforge_runtime::{
     Arguments, Buffer, Device, DeviceError, ElementArgument, HostTable, Kernel, NamedTables, OnDevice, SharedMemory,
@@ -43,6 +43,7 @@ pub(super) fn sector_tables(rows: &SectorRows, kernel: &Kernel, device: &Device)
     numbers.into_iter().for_each(|(name, count)| named.insert_count(name, count));
     let (bitmap, has_stabiliser, representatives) = listed(plan, &named, kernel, device)?;
     named.insert("representatives", ElementArgument::Memory(representatives));
+    number_parts(rows, &mut named, kernel, device)?;
     named.insert_buffer("has_stabiliser", has_stabiliser);
     named.insert_buffer("bitmap", bitmap);
     named.extend(NamedTables::uploaded(device, direct_tables(tables))?);
@@ -74,6 +75,38 @@ pub(super) fn flip_tables<'a>(plan: &SymmetryPlan, tables: &'a FlipTables) -> [(
         ("term_sign", words(plan, &tables.sign)),
         ("term_amplitude", (&tables.amplitude).into()),
     ]
+}
+
+/// Adds where the imaginary parts of states stand that are their own conjugates, and the states of these parts.
+fn number_parts(
+    rows: &SectorRows,
+    named: &mut NamedTables,
+    kernel: &Kernel,
+    device: &Device,
+) -> Result<(), DeviceError> {
+    let plan = rows.plan();
+    let Some(launch) = plan.parts_launch().map_err(DeviceError::from)? else { return Ok(()) };
+    let LineTables { words: line_words, directions, numbers } = rows.lines();
+    let mut own = NamedTables::new();
+    own.insert_count("lines", line_words.len() as u64);
+    // Memory has at least one element.
+    let at_least_one = |list: Vec<u64>| if list.is_empty() { vec![0] } else { list };
+    own.upload(device, "line_words", words(plan, at_least_one(line_words)))?;
+    own.upload(device, "line_directions", if numbers.is_empty() { vec![0] } else { numbers })?;
+    own.extend(named.clone());
+    let mut imaginary_place = device.spread_buffer::<u32>(plan.states as usize)?;
+    let mut paired_state = device.spread_buffer::<u32>((plan.dimension() - plan.states).max(1) as usize)?;
+    let count = plan.states - (plan.dimension() - plan.states);
+    let mut line_state = device.buffer(&vec![0u32; count.max(1) as usize])?;
+    let arguments = Arguments::new().write("imaginary_place", &mut imaginary_place);
+    let arguments = arguments.write("paired_state", &mut paired_state).write("line_state", &mut line_state);
+    kernel.launch(&launch, arguments.tables(&own))?;
+    let mut line_states = line_state.download()?;
+    line_states.truncate(count as usize);
+    rows.line_states.get_or_init(|| line_states);
+    named.insert_buffer("imaginary_place", imaginary_place.on_every_card()?);
+    named.insert_buffer("paired_state", paired_state.on_every_card()?);
+    named.upload(device, "directions", if directions.is_empty() { vec![0.0; 2] } else { directions })
 }
 
 /// The bitmap, a bit of each state that more than the identity leaves as it is, and the list.

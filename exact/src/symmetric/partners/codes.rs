@@ -1,7 +1,7 @@
 //! The values of slots: which there are, and by which numbers kernels find the code of one.
 //!
 //! In: the flips of a plan, and the characters of its walk. Out: at most 256 values, each an amplitude of a flip times a character and
-//! a sign, with i where the term has it, and the lists that lead from these to the code.
+//! a sign, with i where the term has it, and whether it multiplies a conjugate; and the lists that lead from these to the code.
 
 use eigenforge_templates::exact::{FlipGroup, MOST_VALUES, SymmetryPlan};
 use num_complex::Complex64;
@@ -12,11 +12,20 @@ const MOST_SUMS: usize = 4096;
 /// Relative difference of values that are the same.
 const SAME: f64 = 1e-13;
 
+/// What a slot does to the amplitude of its partner.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SlotValue {
+    /// What multiplies it.
+    pub(super) factor: Complex64,
+    /// Whether its conjugate is multiplied.
+    pub(super) conjugates: bool,
+}
+
 /// The values of slots, and how kernels find the code of one.
 #[derive(Debug)]
 pub(super) struct Codes {
     /// Values by their codes; one where all slots have the same.
-    pub(super) values: Vec<Complex64>,
+    pub(super) values: Vec<SlotValue>,
     /// Whether slots have codes.
     pub(super) coded: bool,
     /// What flips may have as amplitude, ascending; empty where all have the same.
@@ -54,7 +63,7 @@ impl Codes {
             orders,
         };
         if !coded {
-            codes.values.push(constant.unwrap_or(1.0).into());
+            codes.values.push(SlotValue { factor: constant.unwrap_or(1.0).into(), conjugates: false });
             return Some(codes);
         }
         let each = constant.map_or_else(|| codes.amplitudes.clone(), |value| vec![value]);
@@ -63,10 +72,10 @@ impl Codes {
             for times_i in turns {
                 for sign in &[1.0, -1.0][..signs] {
                     for character in &classes {
-                        let value = amplitude * *sign * *character;
+                        let value = amplitude * *sign * character.factor;
                         // Conjugated, as the whole row is.
-                        let value = if *times_i { Complex64::new(value.im, -value.re) } else { value };
-                        let code = codes.code(value)?;
+                        let factor = if *times_i { Complex64::new(value.im, -value.re) } else { value };
+                        let code = codes.code(SlotValue { factor, ..*character })?;
                         codes.code_of.push(code);
                     }
                 }
@@ -76,8 +85,8 @@ impl Codes {
     }
 
     /// The code of a value, which is listed if it is new.
-    fn code(&mut self, value: Complex64) -> Option<u8> {
-        let same = |known: &Complex64| (known - value).norm() <= SAME * value.norm();
+    fn code(&mut self, value: SlotValue) -> Option<u8> {
+        let same = |known: &SlotValue| known.is_near(value);
         let place = self.values.iter().position(same).unwrap_or(self.values.len());
         if place == self.values.len() {
             self.values.push(value);
@@ -85,10 +94,19 @@ impl Codes {
         (place < MOST_VALUES).then_some(place as u8)
     }
 
-    /// The values as kernels read them: real parts, then of complex vectors imaginary parts.
-    pub(super) fn parts(&self, complex: bool) -> Vec<f64> {
-        let imaginary = self.values.iter().filter(|_| complex).map(|value| value.im);
-        self.values.iter().map(|value| value.re).chain(imaginary).collect()
+    /// The values as kernels read them: real parts, then of complex vectors imaginary parts, and then where some conjugate −1 for these and 1
+    /// for others.
+    pub(super) fn parts(&self, complex: bool, conjugates: bool) -> Vec<f64> {
+        let imaginary = self.values.iter().filter(|_| complex).map(|value| value.factor.im);
+        let turn = |value: &SlotValue| if value.conjugates { -1.0 } else { 1.0 };
+        let turns = self.values.iter().filter(|_| conjugates).map(turn);
+        self.values.iter().map(|value| value.factor.re).chain(imaginary).chain(turns).collect()
+    }
+}
+
+impl SlotValue {
+    fn is_near(self, other: SlotValue) -> bool {
+        self.conjugates == other.conjugates && (self.factor - other.factor).norm() <= SAME * other.factor.norm()
     }
 }
 
@@ -98,15 +116,17 @@ fn divisors(number: u64) -> Vec<u32> {
 }
 
 /// The number of the character of each element, and the characters; one, 1, where kernels know none.
-fn classes(characters: &[f64], plan: &SymmetryPlan) -> Option<(Vec<u8>, Vec<Complex64>)> {
+fn classes(characters: &[f64], plan: &SymmetryPlan) -> Option<(Vec<u8>, Vec<SlotValue>)> {
     let elements = plan.elements() as usize;
     if !plan.characters {
-        return Some((vec![0; elements], vec![1.0.into()]));
+        return Some((vec![0; elements], vec![SlotValue { factor: 1.0.into(), conjugates: false }]));
     }
-    let (mut own, mut found) = (Vec::with_capacity(elements), Vec::<Complex64>::new());
+    let (mut own, mut found) = (Vec::with_capacity(elements), Vec::<SlotValue>::new());
     for number in 0..elements {
-        let character = Complex64::new(characters[number], characters.get(elements + number).copied().unwrap_or(0.0));
-        let place = found.iter().position(|known| (known - character).norm() <= SAME).unwrap_or(found.len());
+        let part = |part: usize| characters.get(part * elements + number).copied();
+        let factor = Complex64::new(characters[number], part(1).unwrap_or(0.0));
+        let character = SlotValue { factor, conjugates: part(2).is_some_and(|turn| turn < 0.0) };
+        let place = found.iter().position(|known| known.is_near(character)).unwrap_or(found.len());
         if place == found.len() {
             found.push(character);
         }

@@ -309,7 +309,7 @@ impl GeneratedKernels for PartnerRows {
     /// Those that make the list of states and the table.
     fn set_up_launches(&self) -> Result<Vec<Launch>, LaunchError> {
         let own = [self.plan.count_launch()?, self.plan.fill_launch(self.plan.predicted_rows())?];
-        Ok(self.plan.rows.listing()?.into_iter().chain(own).collect())
+        Ok(self.plan.rows.set_up()?.into_iter().chain(own).collect())
     }
 
     fn partials(&self) -> u64 {

@@ -43,7 +43,7 @@ pub(super) fn partner_tables(
     named.upload(device, "amplitudes", &codes.amplitudes)?;
     named.upload(device, "character_class", &codes.character_class)?;
     named.upload(device, "code_of", &codes.code_of)?;
-    named.upload(device, "slot_values", codes.parts(plan.rows.complex))?;
+    named.upload(device, "slot_values", codes.parts(plan.rows.complex, plan.rows.lines.is_some()))?;
     named.insert("index_bits", ElementArgument::U32(plan.index_bits));
     let counts = [
         ("orders", codes.orders.len() as u64),

@@ -79,6 +79,9 @@ fn check_sector(model: &Model, symmetry: &Symmetry, devices: &[Device]) -> Partn
     let sector = |storage| model.symmetry(&symmetry.clone().storage(storage)).unwrap();
     let (table, direct) = (sector(MatrixStorage::Table), sector(MatrixStorage::Direct));
     compare::<f64>(&table, &direct, devices, 1);
+    if table.in_real_gauge().is_in_own_conjugates() {
+        compare::<f64>(table.in_real_gauge(), direct.in_real_gauge(), devices, 2);
+    }
     let plan = table.multiply(ScalarType::F64).unwrap();
     plan.way::<PartnerRows>().unwrap().clone()
 }

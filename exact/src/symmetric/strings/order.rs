@@ -50,7 +50,8 @@ fn low_species(user: &Model, sector: &SymmetricSector, charges: &[(Charge, i64)]
 
 impl ByStrings {
     pub(crate) fn new(user: &Model) -> Option<ByStrings> {
-        let sector = user.symmetric().filter(|sector| sector.makes_rows() && !sector.asks_for_table())?;
+        let fits = |sector: &&SymmetricSector| sector.makes_rows() && !sector.asks_for_table();
+        let sector = user.symmetric().filter(fits).filter(|sector| !sector.group.conjugates())?;
         let charges = user.charges_of_sector();
         let layout = SiteLayout::new(sector.layout().kinds()).by_species(low_species(user, sector, &charges)?);
         by_halves(&moving(user.operator().terms(), &layout), layout.kinds().len() as u32)?;
