@@ -94,7 +94,13 @@ impl<'m, T: Scalar> Diagonalisable<T> for ModelProblem<'m> {
         let early = device.runs_kernels() && device.ranks().is_none() && !observables.is_empty();
         let constant = model.constant();
         let (found, prepared) = std::thread::scope(|scope| {
-            let preparing = early.then(|| scope.spawn(|| solve.problem.prepared_averages()));
+            let prepare = || {
+                // Errors are told when averages are taken.
+                let text = averages::sector_text(user.averaged(), T::TYPE, device);
+                text.map(|text| device.compile(&text).map(drop));
+                solve.problem.prepared_averages()
+            };
+            let preparing = early.then(|| scope.spawn(prepare));
             let found = solve.search::<T>(set_up, &hamiltonian, constant);
             let prepared =
                 preparing.and_then(|made| made.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));

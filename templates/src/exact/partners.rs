@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 /// Most blocks of `multiply`.
 const MOST_BLOCKS: u64 = 1 << 16;
 /// Slots of a row that are on their way at a time.
-const AHEAD: u32 = 4;
+const AHEAD: u32 = 8;
 /// Most values of slots.
 pub const MOST_VALUES: usize = 256;
 /// Bytes a nanosecond that an H200 reads.
