@@ -7,9 +7,9 @@ mod solution;
 pub use problem::ModelProblem;
 pub use solution::Solution;
 
+use super::complex;
 use super::way::SPARE;
 use super::{Model, PrepareError, ShapeSource};
-use super::{averages, complex};
 use eigenforge_core::operator::OperatorError;
 use eigenforge_core::path::FamilyError;
 use eigenforge_product::{Diagonalisable, Diagonalisation, Eigenstates};
@@ -79,28 +79,13 @@ impl<'m, T: Scalar> Diagonalisable<T> for ModelProblem<'m> {
         let (multiply, source) =
             if solve.tuned { model.in_tuned_shape(rule, device)? } else { (rule, ShapeSource::Rule) };
         let _ahead = solve.compile_ahead(device, &multiply);
-        if device.is_cuda()
-            && device.ranks().is_none()
-            && !model.basis().is_listed()
-            && let Some(kernels) = multiply.0.kernels()
-        {
-            // The compiler takes both at once, and averages are nearly always wanted.
-            let averages = averages::generated(model, T::TYPE)?;
-            device.compile_all(&[kernels.text().map_err(PrepareError::from)?, averages.text])?;
-        }
         let hamiltonian = model.hamiltonian(multiply, device)?;
         let (shape, way) = (hamiltonian.shape(), hamiltonian.way_name());
         // Of several ranks the first averages on its cores.
         let early = device.runs_kernels() && device.ranks().is_none() && !observables.is_empty();
         let constant = model.constant();
         let (found, prepared) = std::thread::scope(|scope| {
-            let prepare = || {
-                // Errors are told when averages are taken.
-                let text = averages::sector_text(user.averaged(), T::TYPE, device);
-                text.map(|text| device.compile(&text).map(drop));
-                solve.problem.prepared_averages()
-            };
-            let preparing = early.then(|| scope.spawn(prepare));
+            let preparing = early.then(|| scope.spawn(|| solve.problem.prepared_averages()));
             let found = solve.search::<T>(set_up, &hamiltonian, constant);
             let prepared =
                 preparing.and_then(|made| made.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));

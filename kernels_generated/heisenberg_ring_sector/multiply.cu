@@ -329,8 +329,8 @@ __device__ __forceinline__ u32 stabiliser_at(i64 place, word_t word, const u32* 
 
 // Adds <r| term |r'> x[r'] to a row: the term takes r to the word `moved`.
 __device__ __forceinline__ void add_reached(word_t moved, int hint, u32 own, double amplitude,
-                                            const value_t* __restrict__ x, const u32* __restrict__ has_stabiliser,
-                                            const u32* __restrict__ bitmap,
+                                            const value_t* __restrict__ x,
+                                            const u32* __restrict__ has_stabiliser, const u32* __restrict__ bitmap,
                                             const u64* __restrict__ high_offset, const u32* __restrict__ low_index,
                                             double& sum)
 {

@@ -4,9 +4,10 @@
 //
 // r' is the partner of a slot, the least word of the orbit that a flip leads to, S the number of elements of the group that leave a
 // word as it is (A. W. Sandvik, AIP Conf. Proc. 1297, 135 (2010), section 4.1).
+// States are their own conjugates under half of the elements; rows that those reach multiply the conjugate of an amplitude.
 // model: built-in xxz:1  sum!(b in 0..jxy.len(); 0.5 * jxy[b] * weight[b] * (sp(from[b]) * sm(to[b]) + h.c.))
 // model: built-in xxz:2  sum!(b in 0..jz.len(); jz[b] * weight[b] * sz(from[b]) * sz(to[b]))
-// least work of a row: 38.0 flop, 20.0 bytes, and its slots
+// least work of a row: 76.0 flop, 36.0 bytes, and its slots
 // specialised: the 64 elements of the group, 16 flip masks with their conditions, slots with codes of their values
 
 // eigenforge prelude: integer names, warp and block sums, bit tricks. No CUDA headers, so that NVRTC needs some 60 ms.
@@ -233,7 +234,9 @@ __device__ __forceinline__ u32 stabiliser_if_least(word_t word)
 __device__ bool keeps(u32 element, word_t word, const double* __restrict__ characters)
 {
     double factor = characters[element];
-    return factor > 0.5;
+    // An antiunitary element fixes the direction of an amplitude.
+    if (characters[128 + element] < 0.0) return true;
+    return factor > 0.5 && fabs(characters[64 + element]) < 1e-6;
 }
 
 // Whether the orbit of a representative has a state: all elements that leave the word as it is multiply it by 1.
@@ -332,6 +335,67 @@ number_representatives(u32* __restrict__ bitmap, u32* __restrict__ representativ
     }
 }
 
+// States are their own conjugates. One that no antiunitary element leaves as it is has a real and an imaginary part: the imaginary parts
+// follow the real ones, in the order of their states. Another is a line: its amplitude is a real number, which stands with the real
+// parts, times a direction. `imaginary_place` has the place of a state's imaginary part behind the real ones, of a line LINE and the
+// number of its direction.
+constexpr u32 LINE = ~(~0u >> 1);
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+number_parts(i64 states, const u32* __restrict__ representatives, const u32* __restrict__ line_words,
+             const u32* __restrict__ line_directions, i64 lines, u32* __restrict__ imaginary_place,
+             u32* __restrict__ paired_state, u32* __restrict__ line_state)
+{
+    for (i64 row = (i64)blockIdx.x * THREADS + threadIdx.x; row < states; row += (i64)gridDim.x * THREADS) {
+        const word_t word = representatives[row];
+        i64 first = 0, end = lines; // lines before the state
+        while (first < end) {
+            const i64 middle = (first + end) / 2;
+            if (line_words[middle] < word) first = middle + 1; else end = middle;
+        }
+        if (first < lines && line_words[first] == word) {
+            imaginary_place[row] = LINE | line_directions[first];
+            line_state[first] = (u32)row;
+        } else {
+            imaginary_place[row] = (u32)(row - first);
+            paired_state[row - first] = (u32)row;
+        }
+    }
+}
+
+// The amplitude of a state.
+struct Amplitude {
+    double re, im;
+};
+
+__device__ __forceinline__ Amplitude amplitude_at(const value_t* __restrict__ x, i64 place,
+                                                  i64 states, const u32* __restrict__ imaginary_place,
+                                              const double* __restrict__ directions)
+{
+    const double re = (double)x[place];
+    const u32 other = imaginary_place[place];
+    if ((other & LINE) != 0) {
+        const i64 direction = 2 * (i64)(other & ~LINE);
+        return Amplitude{re * directions[direction], re * directions[direction + 1]};
+    }
+    return Amplitude{re, (double)x[states + other]};
+}
+
+// Writes the sum of a row.
+__device__ __forceinline__ void put_amplitude(value_t* __restrict__ y, i64 row, double re, double im,
+                                              i64 states, const u32* __restrict__ imaginary_place,
+                                              const double* __restrict__ directions)
+{
+    const u32 other = imaginary_place[row];
+    if ((other & LINE) != 0) {
+        const i64 direction = 2 * (i64)(other & ~LINE);
+        y[row] = (value_t)(re * directions[direction] + im * directions[direction + 1]);
+        return;
+    }
+    y[row] = (value_t)re;
+    y[states + other] = (value_t)im;
+}
+
 // The place of a representative; negative if its orbit has no state.
 __device__ __forceinline__ i64 place_of(word_t word, const u32* __restrict__ bitmap,
                                         const u64* __restrict__ high_offset, const u32* __restrict__ low_index)
@@ -358,7 +422,7 @@ __device__ __forceinline__ u32 stabiliser_at(i64 place, word_t word, const u32* 
 // the top bit where more elements than the identity leave the partner as it is. A slot of no partner is NONE; one that was never written,
 // with all bits set, would be a place behind the last.
 constexpr u32 NONE = ~1u, SHORT_ORBIT = ~(~0u >> 1);
-constexpr int AHEAD = 4;  // slots of a row that are on their way at a time
+constexpr int AHEAD = 8;  // slots of a row that are on their way at a time
 constexpr int SLICES = THREADS / WARP;  // of a block
 
 // How many slots the rows of each slice have, the sum of these of each block, and of each state the class of its orbit: which of the
@@ -411,8 +475,8 @@ count_partners(i64 states, const u32* __restrict__ representatives, const u32* _
 }
 
 // The slot of the element between a row and the row that a word is of; NONE if the orbit of the word has no state.
-__device__ __forceinline__ u32 slot_of(word_t moved, int hint, u32& code, u32 index_bits,
-                                       const u32* __restrict__ has_stabiliser,
+__device__ __forceinline__ u32 slot_of(word_t moved, int hint, bool times_i,
+                                       u32& code, u32 index_bits, const u32* __restrict__ has_stabiliser,
                                        const u8* __restrict__ character_class, i64 character_classes, const u8* __restrict__ code_of,
                                        const u32* __restrict__ bitmap,
                                        const u64* __restrict__ high_offset, const u32* __restrict__ low_index, const double* __restrict__ characters)
@@ -423,13 +487,16 @@ __device__ __forceinline__ u32 slot_of(word_t moved, int hint, u32& code, u32 in
     u32 slot = (u32)place;
     if ((has_stabiliser[place / WORD_BITS] >> place % WORD_BITS & 1u) != 0) slot |= SHORT_ORBIT;
     u32 kind = 0;
+    kind = 2 * kind + (times_i ? 1 : 0);
     kind = kind * (u32)character_classes + character_class[least.element];
     code = code_of[kind];
     slot |= code << index_bits;
     return slot;
 }
 
-// The slots of the rows of a block, whose slices begin `slot_starts` slots behind the first. Of the slice behind the last the end.
+// The slots of the rows of a block, flips of the highest bits first: rows that follow each other have these bits in common, so that the
+// slots of one number lead the lanes of a warp to partners beside each other. Slices begin `slot_starts` slots behind the first. Of the
+// slice behind the last the end.
 extern "C" __global__ void __launch_bounds__(THREADS)
 fill_partners(i64 states, const u32* __restrict__ representatives, const u32* __restrict__ has_stabiliser,
               const u32* __restrict__ bitmap, const u64* __restrict__ high_offset, const u32* __restrict__ low_index,
@@ -476,11 +543,11 @@ fill_partners(i64 states, const u32* __restrict__ representatives, const u32* __
             if ((state & 0x8001u) == 0x8000u || (state & 0x8001u) == 0x1u) active |= 1u << 14;
             if ((state & 0xc000u) == 0x8000u || (state & 0xc000u) == 0x4000u) active |= 1u << 15;
             while (active != 0) {
-                const int flip = 0 + __ffs((int)active) - 1;
-                active &= active - 1;
+                const int highest = 31 - __clz((int)active), flip = 0 + highest;
+                active &= ~(1u << highest);
                 u32 code = 0;
                 const u32 slot = slot_of(state ^ masks[flip], hint,
-                                         code, index_bits,
+                                         flip >= 16, code, index_bits,
                                          has_stabiliser, character_class, character_classes, code_of,
                                          bitmap, high_offset, low_index, characters);
                 if (slot == NONE) continue;
@@ -495,29 +562,54 @@ fill_partners(i64 states, const u32* __restrict__ representatives, const u32* __
     }
 }
 
-// Rows from the table. A block takes rows that follow each other, since such rows have partners in common.
+// Both parts of an element of x, which a slot reads at once.
+struct __align__(2 * sizeof(value_t)) Parts {
+    value_t re, im;
+};
+
+// The parts of the elements of x beside each other.
 extern "C" __global__ void __launch_bounds__(THREADS)
-multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restrict__ partials, i64 kept,
-         const u32* __restrict__ representatives, const u8* __restrict__ orbit_class,
-         const double* __restrict__ orbit_roots, const u32* __restrict__ slice_start, u32 index_bits,
-         const u32* __restrict__ partners, const double* __restrict__ slot_values, i64 values)
+pair_parts(const value_t* __restrict__ x, value_t* __restrict__ staged, i64 states,
+           const u32* __restrict__ imaginary_place, const double* __restrict__ directions)
+{
+    Parts* paired = reinterpret_cast<Parts*>(staged);
+    for (i64 row = (i64)blockIdx.x * THREADS + threadIdx.x; row < states; row += (i64)gridDim.x * THREADS) {
+        const Amplitude own = amplitude_at(x, row, states, imaginary_place, directions);
+        const Parts parts = {(value_t)own.re, (value_t)own.im};
+        paired[row] = parts;
+    }
+}
+
+// Rows from the table. Blocks that are at work take rows that follow each other, whose partners are few enough for L2.
+extern "C" __global__ void __launch_bounds__(THREADS)
+multiply(const value_t* __restrict__ x, const value_t* __restrict__ staged, value_t* __restrict__ y,
+         double* __restrict__ partials, i64 kept, i64 states, const u32* __restrict__ imaginary_place,
+         const double* __restrict__ directions, const u32* __restrict__ representatives,
+         const u8* __restrict__ orbit_class, const double* __restrict__ orbit_roots,
+         const u32* __restrict__ slice_start, u32 index_bits, const u32* __restrict__ partners,
+         const double* __restrict__ slot_values, i64 values)
 {
     __shared__ double scratch[THREADS / WARP];
     __shared__ double value_re[256];
     for (int k = threadIdx.x; k < values; k += THREADS) value_re[k] = slot_values[k];
+    __shared__ double value_im[256];
+    for (int k = threadIdx.x; k < values; k += THREADS) value_im[k] = slot_values[k + values];
+    __shared__ double value_turn[256]; // what the imaginary part is multiplied by first: -1 for a conjugate
+    for (int k = threadIdx.x; k < values; k += THREADS) value_turn[k] = slot_values[k + 2 * values];
     __syncthreads();
+    const Parts* paired = reinterpret_cast<const Parts*>(staged);
     const u32 index_mask = (1u << index_bits) - 1u;
     const i64 turn = (i64)gridDim.x * THREADS, turns = (kept + turn - 1) / turn;
     const int lane = threadIdx.x % WARP;
     double x_dot_y = 0.0;
     for (i64 k = 0; k < turns; ++k) {
-        const i64 row = ((i64)blockIdx.x * turns + k) * THREADS + threadIdx.x;
+        const i64 row = (k * (i64)gridDim.x + blockIdx.x) * THREADS + threadIdx.x;
         if (row >= kept) break;
         const i64 slice = row / WARP;
         const u32 start = slice_start[slice];
         const int slots = (int)(slice_start[slice + 1] - start);
         const u32* at = partners + (i64)start * WARP + lane;
-        double sum = 0.0;
+        double sum = 0.0, sum_im = 0.0;
         u32 next[AHEAD];
 #pragma unroll
         for (int j = 0; j < AHEAD; ++j) {
@@ -525,12 +617,15 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restr
         }
         for (int first = 0; first < slots; first += AHEAD) {
             u32 slot[AHEAD];
-            double part[AHEAD];
+            double part[AHEAD], part_im[AHEAD];
 #pragma unroll
             for (int j = 0; j < AHEAD; ++j) {
                 slot[j] = next[j];
                 const i64 place = slot[j] & index_mask;
-                part[j] = slot[j] != NONE ? (double)x[place] : 0.0;
+                Parts parts = {0, 0};
+                if (slot[j] != NONE) parts = paired[place];
+                part[j] = (double)parts.re;
+                part_im[j] = (double)parts.im;
             }
 #pragma unroll
             for (int j = 0; j < AHEAD; ++j) {
@@ -542,17 +637,21 @@ multiply(const value_t* __restrict__ x, value_t* __restrict__ y, double* __restr
                 if ((slot[j] & SHORT_ORBIT) != 0 && slot[j] != NONE) {
                     const double root = orbit_roots[orbit_class[slot[j] & index_mask]];
                     part[j] *= root;
+                    part_im[j] *= root;
                 }
                 const u32 own = slot[j] != NONE ? (slot[j] & ~SHORT_ORBIT) >> index_bits : 0;
-                sum += value_re[own] * part[j];
+                part_im[j] *= value_turn[own];
+                sum += value_re[own] * part[j] - value_im[own] * part_im[j];
+                sum_im += value_re[own] * part_im[j] + value_im[own] * part[j];
             }
         }
         const u32 orbit = orbit_class[row];
         const double factor = orbit == 0 ? 1.0 : 1.0 / orbit_roots[orbit];
         const double diagonal = diagonal_of(representatives[row]);
-        const double x_row = (double)x[row], y_row = diagonal * x_row + factor * sum;
-        y[row] = (value_t)y_row;
-        x_dot_y += x_row * y_row;
+        const Amplitude x_row = amplitude_at(x, row, states, imaginary_place, directions);
+        const double y_row = diagonal * x_row.re + factor * sum, y_row_im = diagonal * x_row.im + factor * sum_im;
+        put_amplitude(y, row, y_row, y_row_im, states, imaginary_place, directions);
+        x_dot_y += x_row.re * y_row + x_row.im * y_row_im;
     }
     const double total = block_sum<THREADS>(x_dot_y, scratch);
     if (threadIdx.x == 0) partials[blockIdx.x] = total;

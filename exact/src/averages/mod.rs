@@ -27,7 +27,6 @@ use eigenforge_core::basis::LinTables;
 use eigenforge_core::operator::{Factor, OperatorError, Product, SiteLayout, Spin, Word};
 use eigenforge_product::PrepareError;
 use eigenforge_runtime::{Device, Scalar, Vector};
-use eigenforge_templates::{KernelText, ScalarType};
 use halves::Halves;
 use moves::{MoveTables, Moved, batches, sorted};
 use ndarray::Array2;
@@ -244,11 +243,6 @@ impl Prepared {
         let wanted = Wanted::new(&halves, products);
         Ok(Some(Prepared { halves, wanted, first: None }))
     }
-}
-
-/// The text by which [`on_device`] takes averages in a symmetry sector, which may be compiled while the states are looked for.
-pub(super) fn sector_text(model: &Model, scalar: ScalarType, device: &Device) -> Option<KernelText> {
-    model.rows_on(scalar, device)?.plan().text().ok()
 }
 
 /// The averages over orthonormal vectors where they are, on a device that runs kernels; `prepared` is what was made before.

@@ -114,12 +114,18 @@ impl Eigenproblem for ModelProblem<'_> {
 
     fn compiled_multiply(solve: &Solve<'_>, _: &Machine) -> Result<Option<MultiplyPlan>, RunError> {
         let model = solve.problem.model.working();
-        let is_generated = !model.basis().is_listed();
+        let is_generated = !model.way().stores_matrix();
         Ok(is_generated.then(|| model.multiply_without_constant(solve.scalar)).transpose()?)
     }
 
+    /// The kernels of averages, which are nearly always wanted.
     fn compiled_beside(solve: &Solve<'_>) -> Result<Option<KernelText>, RunError> {
-        Ok(Some(averages::generated(solve.problem.model.working(), solve.scalar)?.text))
+        let model = solve.problem.model.averaged();
+        if model.listed_terms().is_none() {
+            return Ok(Some(averages::generated(model, solve.scalar)?.text));
+        }
+        let rows = model.made_rows(solve.scalar).filter(|_| !solve.problem.observables.is_empty());
+        Ok(rows.map(|rows| rows.plan().text()).transpose().map_err(PrepareError::from)?)
     }
 }
 

@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn levels_and_vectors_are_those_of_the_complex_sector() {
-        use build::{b, bdag, c, cdag, n, sdots};
+        use build::{b, bdag, c, cdag, n, sdots, sx, sz};
         let k = |momenta: &[i64]| Symmetry::new().k(momenta);
         let ring = |sites| Lattice::chain(sites).periodic();
         let mut lines = 0;
@@ -147,6 +147,13 @@ mod tests {
             let spinless = bond_sum(&ring(sites), bond).on_kinds(&vec![SiteKind::Flavours(1); sites]);
             check(&spinless.charges(&[(Charge::Particles, particles)]).unwrap(), &k(&[1]));
         }
+        // Words of more than 64 bits, and states that do not occur.
+        check(&bond_sum(&ring(66), sdots).two_sz(62).unwrap(), &k(&[5]));
+        let field = (0..10).map(|i| sx(i) + 0.3 * sz(i)).sum::<Operator>().on_lattice(&ring(10));
+        let blocked = (0..10).fold(field.on_kinds(&[SiteKind::Moments { two_s: 1 }; 10]), |operator, site| {
+            operator.forbid(&[(site, 1), ((site + 1) % 10, 1)])
+        });
+        check(&blocked.charges(&[]).unwrap(), &k(&[3]));
         let electrons = |lattice: &Lattice, up, down| {
             let hop = |i: usize, j: usize| {
                 let hop = |s| cdag(i, s) * c(j, s);

@@ -28,9 +28,11 @@ impl<P: Eigenproblem> Diagonalisation<P> {
         solvers::rehearse(self.solver, &self.real_options(), &self.outline(multiply))
     }
 
-    /// Begins to compile the most common of them for a card.
+    /// Begins to compile what goes with the multiply, and the most common of them, for a card.
     pub fn compile_ahead(&self, device: &Device, multiply: &MultiplyPlan) -> Option<CompilationAhead> {
-        solvers::compile_ahead(device, self.solver, &self.real_options(), self.outline(multiply))
+        // What has no text is refused where it is asked for.
+        let beside = P::compiled_beside(self).ok().flatten();
+        solvers::compile_ahead(device, self.solver, &self.real_options(), self.outline(multiply), beside)
     }
 
     /// The texts that a common run compiles on a card with warps of this width: the multiply, what goes with it, and the solver's programs.

@@ -21,13 +21,14 @@ pub fn common_texts(solver: Solver, options: &SolveOptions, outline: &MatrixOutl
     programs.filter_map(|recorded| text(&recorded.program).text(recorded.scalar, &recorded.functions).ok()).collect()
 }
 
-/// Begins to compile [`common_texts`] for a card. Nothing is compiled ahead where edited texts may replace them, on a simulated card, which
+/// Begins to compile a text that goes `beside` the multiply, and [`common_texts`], for a card. Nothing is compiled ahead where edited texts may replace them, on a simulated card, which
 /// would compile for longer than it runs, or for one of several ranks, which share the cores.
 pub fn compile_ahead(
     device: &Device,
     solver: Solver,
     options: &SolveOptions,
     outline: MatrixOutline,
+    beside: Option<KernelText>,
 ) -> Option<CompilationAhead> {
     if !device.is_cuda() || device.ranks().is_some() || device.has_overrides() {
         return None;
@@ -35,5 +36,6 @@ pub fn compile_ahead(
     // Nothing is saved and nobody is told of a rehearsal.
     let options = SolveOptions { checkpoint: None, progress: None, ..options.clone() };
     let warp = device.warp();
-    CompilationAhead::begin(device, move || common_texts(solver, &options, &outline, warp))
+    let texts = move || beside.into_iter().chain(common_texts(solver, &options, &outline, warp)).collect();
+    CompilationAhead::begin(device, texts)
 }

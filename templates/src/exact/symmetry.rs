@@ -652,7 +652,7 @@ impl SymmetryPlan {
             rank_arguments: names(&rank_tables),
             factor_parameters: of_parameters(&factor_tables),
             factor_arguments: passed(&factor_tables),
-            vector_parameters: of_parameters(&vector_tables),
+            vector_parameters: declared(&vector_tables, "__device__ __forceinline__ void put_amplitude(".len()),
             vector_arguments: passed(&vector_tables),
             conjugates: self.lines.is_some(),
             factors: self.characters || self.fermions,
