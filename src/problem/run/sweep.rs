@@ -268,6 +268,9 @@ pub(super) fn is_empty_sector(error: &Error) -> bool {
 /// A problem that another thread may make ready.
 type PointProblem = Box<dyn Solvable + Send>;
 
+/// A thread that makes one ready.
+type Preparing<'scope> = ScopedJoinHandle<'scope, Result<PointProblem, Error>>;
+
 /// The problem of a point.
 fn point_problem(
     sweep: &ParameterSweep,
@@ -295,7 +298,8 @@ struct PreparedAhead<'scope, 'env, P> {
     device: &'env Device,
     order: &'env [usize],
     problem: &'env P,
-    next: Mutex<Option<(usize, ScopedJoinHandle<'scope, Result<PointProblem, Error>>)>>,
+    /// Its number, and the thread that makes it ready.
+    next: Mutex<Option<(usize, Preparing<'scope>)>>,
 }
 
 impl<'scope, 'env, P: Fn(usize) -> Result<PointProblem, Error> + Sync> PreparedAhead<'scope, 'env, P> {

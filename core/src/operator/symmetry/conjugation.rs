@@ -92,7 +92,7 @@ impl FixedWords<'_> {
     fn new<'c>(element: &GroupElement, layout: &SiteLayout, charges: &'c [(Charge, i64)]) -> FixedWords<'c> {
         let (kinds, mut seen) = (layout.kinds(), vec![false; layout.kinds().len()]);
         let mut cycles = Vec::new();
-        for start in 0..kinds.len() {
+        for (start, kind) in kinds.iter().enumerate() {
             let (mut sites, mut site) = (Vec::new(), start);
             while !std::mem::replace(&mut seen[site], true) {
                 sites.push(site);
@@ -101,14 +101,13 @@ impl FixedWords<'_> {
             if sites.is_empty() {
                 continue;
             }
-            let kind = kinds[start];
             let of_state = |first: u64| {
                 let (mut state, mut word, mut sum) = (first, 0, 0);
                 for site in &sites {
                     word |= u128::from(state) << layout.shift(*site);
                     let each = charges.iter().enumerate();
                     sum += each.map(|(k, (charge, _))| field(kind.charge(*charge, state), k)).sum::<i128>();
-                    state = element.local(kind, state);
+                    state = element.local(*kind, state);
                 }
                 (state == first).then_some((word, sum))
             };
