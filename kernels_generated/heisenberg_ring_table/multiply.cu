@@ -543,7 +543,7 @@ fill_partners(i64 states, const u32* __restrict__ representatives, const u32* __
             if ((state & 0x8001u) == 0x8000u || (state & 0x8001u) == 0x1u) active |= 1u << 14;
             if ((state & 0xc000u) == 0x8000u || (state & 0xc000u) == 0x4000u) active |= 1u << 15;
             while (active != 0) {
-                const int highest = 31 - __clz((int)active), flip = 0 + highest;
+                const int highest = WORD_BITS - 1 - __clz((int)active), flip = 0 + highest;
                 active &= ~(1u << highest);
                 u32 code = 0;
                 const u32 slot = slot_of(state ^ masks[flip], hint,

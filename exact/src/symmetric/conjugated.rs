@@ -169,4 +169,34 @@ mod tests {
         check(&electrons(&ring(5), 2, 3), &k(&[2]));
         check(&electrons(&Lattice::square([3, 2]).periodic(), 2, 2), &k(&[1, 1]));
     }
+
+    /// A term that breaks every mirror counts beside one that is 10¹³ times as large.
+    #[test]
+    fn small_terms_that_break_the_symmetry_keep_the_sector_complex() {
+        use build::{sdots, sz};
+        let ring = Lattice::chain(8).periodic();
+        let breaking = |third: usize| {
+            let bond = |i: usize| 1e-5 * sdots(i, (i + 1) % 8) + 1.5e-5 * (sdots(i, (i + 1) % 8) * sz((i + third) % 8));
+            let field = |i: usize| 1e8 * sz(i);
+            let all = (0..8).map(|i| bond(i) + field(i)).sum::<Operator>().on_lattice(&ring);
+            all.two_sz(2).unwrap().symmetry(&Symmetry::new().k(&[1])).unwrap()
+        };
+        assert!(Conjugated::new(&breaking(3)).is_none());
+        let plain = (0..8).map(|i| 1e-5 * sdots(i, (i + 1) % 8) + 1e8 * sz(i)).sum::<Operator>().on_lattice(&ring);
+        let plain = plain.two_sz(2).unwrap().symmetry(&Symmetry::new().k(&[1])).unwrap();
+        assert!(Conjugated::new(&plain).is_some());
+    }
+
+    /// Also where a plan of memory is made before.
+    #[test]
+    fn more_states_than_a_sector_has_are_refused() {
+        let ring = bond_sum(&Lattice::chain(6).periodic(), build::sdots).two_sz(2).unwrap();
+        for (momentum, states) in [(0, 5), (1, 3)] {
+            let sector = ring.symmetry(&Symmetry::new().k(&[momentum])).unwrap();
+            let device = eigenforge_runtime::Device::cpu();
+            let (solve, _) = crate::Lanczos::new(&sector).states(states).choose(&device);
+            let error = solve.run(&device).err().unwrap().to_string();
+            assert!(error.contains(&format!("states = {states}")) && error.contains("dimension"), "{error}");
+        }
+    }
 }

@@ -10,10 +10,10 @@
 //! Press 1959, chapter 26, type a). An orbit of the whole group has one complex amplitude; one that an antiunitary element leaves as it is,
 //! a **line**, a real number times a direction u with u² = σ χ.
 
-use super::super::{Charge, Operator, SiteLayout};
+use super::super::{Charge, Operator, Product, SiteLayout};
 use super::element::GroupElement;
 use super::group::{Generator, SymmetryGroup};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 impl SymmetryGroup {
     /// The group with its antiunitary elements; `None` where H or characters need none, or no operation of the lattice is one.
@@ -38,7 +38,9 @@ impl SymmetryGroup {
         let mut found = operations.iter().map(|operation| GroupElement::permutation(&operation.place));
         let place = found.find(|element| {
             let symmetry = || Generator::new(String::new(), String::new(), element.clone(), 1.0.into());
-            takes_to_conjugates(element) && symmetry().is_ok_and(|symmetry| symmetry.check(operator, charges).is_ok())
+            takes_to_conjugates(element)
+                && leaves_every_term(element, operator)
+                && symmetry().is_ok_and(|symmetry| symmetry.check(operator, charges).is_ok())
         })?;
         let own = GroupElement { conjugates: true, ..place };
         let conjugation = Generator::new("conjugation".into(), "+1".into(), own.clone(), 1.0.into()).ok()?;
@@ -74,6 +76,25 @@ impl SymmetryGroup {
     }
 }
 
+/// Whether the coefficient of every term stays as it is but for rounding of its own: nobody asked for this symmetry, and small terms that
+/// break it count beside large ones.
+fn leaves_every_term(element: &GroupElement, operator: &Operator) -> bool {
+    let kinds = operator.kinds_or_implied();
+    // As images are reduced, which H need not be.
+    let nothing = GroupElement::identity(kinds.len());
+    let mut terms: BTreeMap<Product, [f64; 2]> = BTreeMap::new();
+    for (product, coefficient) in operator.terms() {
+        for (place, by) in [&nothing, element].into_iter().enumerate() {
+            for (image, factor) in by.image(&kinds, product) {
+                terms.entry(image).or_default()[place] += factor * coefficient;
+            }
+        }
+    }
+    terms.values().all(|[own, image]| (own - image).abs() <= ROUNDING * own.abs().max(image.abs()))
+}
+
+/// The part of a coefficient that sums of a few numbers lose.
+const ROUNDING: f64 = 64.0 * f64::EPSILON;
 /// Bits of a charge in a number that holds all of them, so that sums of charges are sums of numbers.
 const CHARGE_BITS: usize = 16;
 /// Most charges of such a number.

@@ -33,7 +33,7 @@ impl Sizes {
 
     fn new(full: usize, states: usize, dimension: usize) -> Sizes {
         let full = full.min(dimension);
-        Sizes { full, kept: (states + (full - states) / 3).min(full.saturating_sub(2)).max(states) }
+        Sizes { full, kept: (states + full.saturating_sub(states) / 3).min(full.saturating_sub(2)).max(states) }
     }
 
     /// Sizes for a restart that keeps `kept` vectors at least.
