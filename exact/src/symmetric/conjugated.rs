@@ -8,7 +8,6 @@
 //! H is complex, or no inversion or mirror of the lattice takes all characters to their conjugates.
 
 use crate::model::Model;
-use eigenforge_core::operator::SiteLayout;
 use eigenforge_runtime::Scalar;
 use num_complex::Complex64;
 use rayon::prelude::*;
@@ -22,12 +21,10 @@ pub(crate) struct Conjugated {
 
 impl Conjugated {
     pub(crate) fn new(user: &Model) -> Option<Conjugated> {
-        let sector = user.symmetric()?;
+        let sector = user.symmetric().filter(|sector| !sector.is_by_species())?;
         let charges = user.charges_of_sector();
         let group = sector.group().with_conjugation(user.operator(), &charges)?;
-        let mut layout = SiteLayout::new(&user.operator().kinds_or_implied());
-        user.operator().forbidden().iter().for_each(|states| layout.forbid(states));
-        let model = user.in_sector(group, layout, sector.storage).ok()?;
+        let model = user.in_sector(group, sector.layout().clone(), sector.storage).ok()?;
         Some(Conjugated { model })
     }
 

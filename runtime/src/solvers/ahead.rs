@@ -21,8 +21,8 @@ pub fn common_texts(solver: Solver, options: &SolveOptions, outline: &MatrixOutl
     programs.filter_map(|recorded| text(&recorded.program).text(recorded.scalar, &recorded.functions).ok()).collect()
 }
 
-/// Begins to compile a text that goes `beside` the multiply, and [`common_texts`], for a card. Nothing is compiled ahead where edited texts may replace them, on a simulated card, which
-/// would compile for longer than it runs, or for one of several ranks, which share the cores.
+/// Begins to compile a text that goes `beside` the multiply, and [`common_texts`], for a card. Nothing is compiled ahead where edited texts
+/// may replace them, on a simulated card, which would compile for longer than it runs, or for one of several ranks, which share the cores.
 pub fn compile_ahead(
     device: &Device,
     solver: Solver,
