@@ -77,6 +77,7 @@ pub mod export;
 pub mod input;
 pub mod problem;
 pub mod report;
+pub mod spectrum;
 pub mod spmv;
 
 /// Full CI of a file of integrals:

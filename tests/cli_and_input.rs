@@ -60,6 +60,8 @@ mod sectors;
 mod shared_folders;
 #[path = "cli_and_input/sizes.rs"]
 mod sizes;
+#[path = "cli_and_input/spectrum.rs"]
+mod spectrum;
 #[path = "cli_and_input/standard_error.rs"]
 mod standard_error;
 #[path = "cli_and_input/sweep.rs"]

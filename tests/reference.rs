@@ -24,6 +24,7 @@ mod reference {
     mod ranks;
     mod renumbered;
     mod several_cards;
+    mod spectra;
     mod spins;
     mod symmetric;
     mod units;

@@ -27,6 +27,8 @@ const AFTER: &str = "Start with: eigenforge solve examples/hubbard_4x4.toml\n\n\
 pub(super) enum Command {
     /// Find the lowest eigenstates of a model
     Solve(SolveArguments),
+    /// Spectral functions of a lattice model, at every momentum: what [spectrum] of the file asks for
+    Spectrum(SpectrumArguments),
     /// Print a stage between model and machine code; no GPU needed
     Inspect(InspectArguments),
     /// Compile the kernels of a model into the cache ahead of time; no GPU needed
@@ -112,6 +114,21 @@ impl SolveArguments {
     pub fn seconds_between_saves(&self) -> f64 {
         self.checkpoint_every.unwrap_or(30.0)
     }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct SpectrumArguments {
+    /// The model file, with [spectrum], such as examples/spectrum_square.toml
+    pub model: PathBuf,
+    /// auto (a GPU if there is one and it is sooner), cpu, cuda, cuda:N or sim
+    #[arg(long, default_value = "auto")]
+    pub device: String,
+    /// Write report.json, spectrum.npz, spectrum.csv and spectrum.svg to this folder
+    #[arg(long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Print one JSON object, and nothing else, on standard output
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -30,6 +30,7 @@ mod progress;
 mod ranks;
 mod refuse;
 mod solve;
+mod spectrum;
 mod spmv;
 mod su3;
 mod su3_elements;
@@ -74,6 +75,7 @@ fn run() -> ExitCode {
     };
     let outcome = match &arguments.command {
         Command::Solve(arguments) => solve::run(arguments),
+        Command::Spectrum(arguments) => spectrum::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
         Command::Build(arguments) => build::run(arguments),
         Command::Doctor(arguments) => doctor::run(arguments),

@@ -32,6 +32,7 @@ mod norm;
 mod observables;
 mod rank_plan;
 mod renumber;
+mod response;
 #[cfg(test)]
 mod samples;
 mod shared;
@@ -52,6 +53,7 @@ pub use kronecker::{KroneckerMultiply, SpeciesMatrix};
 pub use level_spins::LevelSpin;
 pub use model::{InSector, LARGEST_DENSE, Model};
 pub use observables::{averages_of, averages_on_host};
+pub use response::{ChainOptions, LevelStates, ReachedSector, Response, ResponseChain, ResponseTarget};
 pub use shared::{ShareError, SharedKernels, share_kernels};
 pub use solve::{Davidson, Dense, Lanczos, Lobpcg, ModelProblem, Olsen, RunError, Solution, Solve};
 pub use structure::{Moves, Structure};

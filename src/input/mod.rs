@@ -29,6 +29,7 @@ mod section;
 mod sector;
 mod sectors;
 mod solve;
+mod spectrum;
 mod su3;
 mod sweep;
 mod symmetry;
@@ -42,6 +43,7 @@ pub use observables::{ObservableText, ObservablesSpec};
 pub use problem::{InputError, InputProblem, TooManyStates, Wrong};
 pub use sector::SectorSpec;
 pub use solve::{OutputSpec, SOLVERS, SolveSpec};
+pub use spectrum::{AveragedStates, SpectrumMethod, SpectrumSpec, WantedMomenta};
 pub use sweep::{JoinedPoint, MOST_POINTS, ParameterSweep, SweptPoint};
 pub(crate) use sweep::{label_of, short, value_of};
 pub use terms::TermsSpec;
@@ -85,6 +87,8 @@ pub struct ModelFile {
     pub observables: ObservablesSpec,
     /// The operators that its texts describe.
     pub observed: Vec<Observable>,
+    /// `[spectrum]`; `None` if there is no such section.
+    pub spectrum: Option<SpectrumSpec>,
     /// `[output]`, with defaults.
     pub output: OutputSpec,
 }
@@ -294,7 +298,7 @@ impl CiFile {
         let Source { text, folder } = parsed.source;
         let file = Section::new("", parsed.table(problems)?, 0..0, problems);
         let why = "a file describes a molecule, [ci], or a model on a lattice";
-        file.refuse_others("ci", &["model", "lattice", "sector", "symmetry", "dmrg", "su3"], why);
+        file.refuse_others("ci", &["model", "lattice", "sector", "symmetry", "dmrg", "su3", "spectrum"], why);
         let (mut ci, states) = file.open("ci").and_then(ci::read)?;
         let solve = file.open("solve");
         let own = solve.as_ref().is_some_and(|section| section.has("states"));
@@ -358,7 +362,7 @@ impl Su3File {
             let why = "[su3] must be alone in its file: an interaction has no lattice, sector or eigensolver";
             file.refuse_others(
                 "su3",
-                &["model", "lattice", "sector", "symmetry", "dmrg", "solve", "observables", "output"],
+                &["model", "lattice", "sector", "symmetry", "dmrg", "solve", "observables", "spectrum", "output"],
                 why,
             );
             let force = file.has("force").then(|| su3::force(&file, name, text));
@@ -501,6 +505,12 @@ impl ModelFile {
         let observables = file
             .open("observables")
             .map_or_else(ObservablesSpec::default, |section| observables::collect(section, problems));
+        let spectrum = file.open("spectrum").map(|section| spectrum::read(section, problems));
+        if file.has("dmrg") && spectrum.is_some() {
+            let why =
+                "spectra are made of exact states: leave [spectrum] out, or leave [dmrg] out to diagonalise exactly";
+            file.problem("spectrum", Wrong::Conflict { key: "spectrum", other: "dmrg", why });
+        }
         let output = file.open("output").map_or_else(OutputSpec::default, solve::read_output);
         file.finish("section", |_| None);
 
@@ -537,6 +547,7 @@ impl ModelFile {
             solve,
             observables,
             observed,
+            spectrum: spectrum.flatten(),
             output,
         };
         file.observed = file.observables.read(&file.names(), text, problems);

@@ -1,9 +1,10 @@
 //! The operator and the model of a model file.
 
-use super::{ModelFile, ModelSpec, SectorSpec, sectors};
+use super::{InputError, InputProblem, ModelFile, ModelSpec, SectorSpec, sectors};
 use crate::exact::Model;
 use crate::models::{hubbard, spin_hubbard, xxz};
 use crate::operator::{Operator, OperatorError};
+use miette::NamedSource;
 
 impl ModelFile {
     /// The operator of the file's model on its lattice.
@@ -43,6 +44,12 @@ impl ModelFile {
             }
         };
         format!("{}_{place}_{sector}", self.model.name())
+    }
+
+    /// A problem at a place of the file.
+    pub(crate) fn refused(&self, problem: InputProblem) -> InputError {
+        let text = NamedSource::new(&self.name, self.text.clone()).with_language("TOML");
+        InputError::Invalid { text, problems: vec![problem] }
     }
 
     /// Symmetries that H has and that the file does not name, by their keys: `["exchange"]`.

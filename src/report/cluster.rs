@@ -147,13 +147,13 @@ impl ClusterRecord {
 
 impl ClusterRecord {
     /// q of its parts of a turn along a1 and a2.
-    pub(super) fn cartesian(&self, fraction: [f64; 2]) -> [f64; 2] {
+    pub(crate) fn cartesian(&self, fraction: [f64; 2]) -> [f64; 2] {
         let [b1, b2] = self.reciprocal_vectors[..] else { return [0.0; 2] };
         [0, 1].map(|axis| fraction[0] * b1[axis] + fraction[1] * b2[axis])
     }
 
     /// The wave vectors of all its cells: its momenta, and along open directions those of a periodic one. None of a list of edges.
-    pub(super) fn wave_vectors(&self) -> Vec<MomentumRecord> {
+    pub(crate) fn wave_vectors(&self) -> Vec<MomentumRecord> {
         if self.reciprocal_vectors.is_empty() || self.boundary.iter().all(|boundary| *boundary == Boundary::Periodic) {
             return self.momenta.clone();
         }

@@ -9,7 +9,7 @@ use serde::Serialize;
 const LINE: usize = 120;
 
 /// The text of a value.
-pub(super) fn text<T: Serialize>(value: &T) -> Result<String, ReportError> {
+pub(crate) fn text<T: Serialize>(value: &T) -> Result<String, ReportError> {
     let compact = serde_json::to_string(value)?;
     let mut out = String::with_capacity(2 * compact.len());
     write(&compact, 0, &mut out);

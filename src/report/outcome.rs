@@ -416,7 +416,7 @@ pub(super) fn write_pictures(
     pictures.into_iter().map(|(name, picture)| text_file(&folder.join(name), &picture)).collect()
 }
 
-pub(super) fn text_file(path: &Path, text: &str) -> Result<PathBuf, ReportError> {
+pub(crate) fn text_file(path: &Path, text: &str) -> Result<PathBuf, ReportError> {
     publish(path, |file| {
         file.write_all(text.as_bytes()).map_err(|source| ReportError::Write { file: path.into(), source })
     })

@@ -12,13 +12,13 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::ops::Range;
 
 /// Part of an SVG.
-pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// A chart with ticks of our own.
 type Coordinates = Cartesian2d<Ticked, Ticked>;
 
 /// Width and height of a picture of one chart.
-pub(super) const SIZE: (u32, u32) = (800, 480);
+pub(crate) const SIZE: (u32, u32) = (800, 480);
 
 /// Width of the key.
 const KEY: i32 = 170;
@@ -55,7 +55,7 @@ pub(super) fn colour(number: usize) -> RGBColor {
 
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
+pub(crate) enum Style {
     /// Marks alone.
     Marks,
     /// Marks joined by lines.
@@ -68,7 +68,7 @@ pub(super) enum Style {
 
 /// Points with a name.
 #[derive(Clone, Debug)]
-pub(super) struct Series {
+pub(crate) struct Series {
     /// Its line in the key; none if empty.
     pub name: String,
     pub points: Vec<(f64, f64)>,
@@ -77,7 +77,7 @@ pub(super) struct Series {
 
 /// One direction of a chart.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Axis {
+pub(crate) struct Axis {
     pub label: String,
     /// Ticks with texts of their own; empty for round numbers.
     pub ticks: Vec<(f64, String)>,
@@ -88,7 +88,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    pub(super) fn new(label: impl Into<String>) -> Axis {
+    pub(crate) fn new(label: impl Into<String>) -> Axis {
         Axis { label: label.into(), ..Axis::default() }
     }
 
@@ -179,7 +179,7 @@ fn tick_text(tick: f64, step: f64, step_power: i32, largest: f64) -> String {
 }
 
 /// A picture of some size.
-pub(super) fn picture(
+pub(crate) fn picture(
     size: (u32, u32),
     draw: impl FnOnce(&Area<'_>) -> Result<(), Box<dyn std::error::Error>>,
 ) -> Result<String, super::ReportError> {
@@ -195,8 +195,53 @@ pub(super) fn picture(
     Ok(text)
 }
 
+/// Columns of a map: where each begins and ends, and its values from below.
+pub(crate) type MapColumn<'a> = ([f64; 2], &'a [f64]);
+
+/// Cells of a column that are drawn: more would be less than a pixel each.
+const MOST_CELLS: usize = 240;
+
+/// Draws values over a plane, white where there is nothing, dark where they are largest; `y` is the range of the columns' values.
+pub(crate) fn map<'a>(
+    area: &Area<'a>,
+    title: &str,
+    [x, y]: [&Axis; 2],
+    rows: [f64; 2],
+    columns: &[MapColumn<'_>],
+) -> Result<(), Box<dyn std::error::Error + 'a>> {
+    let largest = columns.iter().flat_map(|(_, values)| values.iter()).copied().fold(0.0, f64::max);
+    let (x_axis, y_axis) = (x.ranged(columns.iter().flat_map(|(place, _)| *place)), y.ranged(rows.into_iter()));
+    let mut chart = built(area, title, [x, y], [x_axis, y_axis])?;
+    for ([from, to], values) in columns {
+        let cells = values.len().clamp(1, MOST_CELLS);
+        let height = (rows[1] - rows[0]) / cells as f64;
+        chart.draw_series((0..cells).filter_map(|cell| {
+            let own = &values[cell * values.len() / cells..((cell + 1) * values.len() / cells).max(1)];
+            // A peak that is narrower than a cell is seen.
+            let part = (own.iter().copied().fold(0.0, f64::max) / largest.max(f64::MIN_POSITIVE)).sqrt();
+            let low = rows[0] + cell as f64 * height;
+            (part > 0.01).then(|| Rectangle::new([(*from, low), (*to, low + height)], shade(part).filled()))
+        }))?;
+    }
+    Ok(())
+}
+
+/// White, blue, nearly black, from 0 to 1.
+fn shade(part: f64) -> RGBColor {
+    let between = |from: f64, to: f64, part: f64| (from + (to - from) * part).round() as u8;
+    match part {
+        low if low < 0.5 => {
+            RGBColor(between(255.0, 60.0, 2.0 * low), between(255.0, 130.0, 2.0 * low), 255 - (110.0 * low) as u8)
+        }
+        high => {
+            let rest = 2.0 * (high - 0.5);
+            RGBColor(between(60.0, 20.0, rest), between(130.0, 10.0, rest), between(200.0, 60.0, rest))
+        }
+    }
+}
+
 /// Draws a chart of series, with a key beside it where they have names.
-pub(super) fn chart<'a>(
+pub(crate) fn chart<'a>(
     area: &Area<'a>,
     title: &str,
     [x, y]: [&Axis; 2],
@@ -206,9 +251,30 @@ pub(super) fn chart<'a>(
     let width = area.dim_in_pixel().0 as i32;
     let (frame, key) = area.split_horizontally(if named { width - KEY } else { width });
     let values = |of: fn(&(f64, f64)) -> f64| series.iter().flat_map(|series| &series.points).map(of);
-    let (x_axis, y_axis) = (x.ranged(values(|point| point.0)), y.ranged(values(|point| point.1)));
+    let axes = [x.ranged(values(|point| point.0)), y.ranged(values(|point| point.1))];
+    let mut chart = built(&frame, title, [x, y], axes)?;
+    let behind = series.iter().enumerate().filter(|(_, series)| series.style == Style::Guide);
+    let before = series.iter().enumerate().filter(|(_, series)| series.style != Style::Guide);
+    let mut number = 0;
+    for (_, series) in behind {
+        chart.draw_series(LineSeries::new(series.points.iter().copied(), BLACK.mix(0.3).stroke_width(1)))?;
+    }
+    for (_, series) in before {
+        draw_series(&mut chart, series, number)?;
+        number += 1;
+    }
+    if named { draw_key(&key, series) } else { Ok(()) }
+}
+
+/// A frame with its title, ticks and labels.
+fn built<'a>(
+    frame: &Area<'a>,
+    title: &str,
+    [x, y]: [&Axis; 2],
+    [x_axis, y_axis]: [Ticked; 2],
+) -> Result<ChartContext<'a, SVGBackend<'a>, Coordinates>, Box<dyn std::error::Error + 'a>> {
     let widest = y_axis.texts.iter().map(|text| text.chars().count()).max().unwrap_or(1) as u32;
-    let mut builder = ChartBuilder::on(&frame);
+    let mut builder = ChartBuilder::on(frame);
     builder.margin(16).x_label_area_size(48).y_label_area_size(34 + 9 * widest);
     if !title.is_empty() {
         builder.caption(title, ("sans-serif", 17));
@@ -223,17 +289,7 @@ pub(super) fn chart<'a>(
         .label_style(FONT)
         .axis_desc_style(("sans-serif", 17))
         .draw()?;
-    let behind = series.iter().enumerate().filter(|(_, series)| series.style == Style::Guide);
-    let before = series.iter().enumerate().filter(|(_, series)| series.style != Style::Guide);
-    let mut number = 0;
-    for (_, series) in behind {
-        chart.draw_series(LineSeries::new(series.points.iter().copied(), BLACK.mix(0.3).stroke_width(1)))?;
-    }
-    for (_, series) in before {
-        draw_series(&mut chart, series, number)?;
-        number += 1;
-    }
-    if named { draw_key(&key, series) } else { Ok(()) }
+    Ok(chart)
 }
 
 fn draw_series<'a>(

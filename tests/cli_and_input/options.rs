@@ -52,6 +52,7 @@ fn families(verb: &str) -> &'static [&'static str] {
     match verb {
         "solve" | "inspect" | "build" | "tune" => &["lattice", "ci", "dmrg", "su3"],
         "spmv" => &["ci", "lattice", "dmrg", "su3"],
+        "spectrum" => &["lattice", "ci", "dmrg", "su3"],
         "export" => &["lattice", "ci", "dmrg", "su3"],
         "count" | "bench ci" => &["ci"],
         "bench hubbard" | "bench spins" | "bench symmetries" => &["lattice"],
@@ -66,7 +67,10 @@ fn families(verb: &str) -> &'static [&'static str] {
 fn refuses_whole(verb: &str, family: &str) -> bool {
     matches!(
         (verb, family),
-        ("tune", "dmrg") | ("spmv", "lattice" | "dmrg" | "su3") | ("export", "ci" | "dmrg" | "su3")
+        ("tune", "dmrg")
+            | ("spmv", "lattice" | "dmrg" | "su3")
+            | ("spectrum", "ci" | "dmrg" | "su3")
+            | ("export", "ci" | "dmrg" | "su3")
     )
 }
 
@@ -114,6 +118,9 @@ impl Inputs {
         write("lattice.toml", &format!("[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n{ring}"));
         let spins = "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = 8\n";
         write("chain.toml", &format!("{spins}[sector]\ntwo_sz = 0\n[dmrg]\nstates = 16\n"));
+        let window = "[spectrum]\nof = \"Sz\"\nq = [1]\nomega = { from = 0.0, to = 4.0, points = 9 }\n";
+        let small = spins.replace("size = 8", "size = 6\nboundary = \"periodic\"");
+        write("spectrum.toml", &format!("{small}[sector]\ntwo_sz = 0\n{window}"));
         let integrals = root().join("tests/data/ci/H2O_sto3g_0.96.FCIDUMP");
         write("molecule.toml", &format!("[ci]\nfcidump = {integrals:?}\n"));
         let jisp = root().join("tests/data/su3/jisp16_Nmax20_hw20.0_rel.dat");

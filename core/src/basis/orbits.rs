@@ -12,6 +12,7 @@
 //!
 //! A multiply that makes its own list on a card needs none here.
 
+use super::representatives::Representatives;
 use super::{Basis, WordActions};
 use crate::operator::{Charge, SiteLayout, SymmetryGroup};
 use eigenforge_runtime::{Scalar, trace};
@@ -54,8 +55,7 @@ pub enum OtherPart {
 #[derive(Debug)]
 struct Listed {
     /// Representatives, ascending.
-    words: Vec<u128>,
-    stabilisers: Vec<u32>,
+    all: Representatives,
     /// Where the words begin that have each value of their highest bits, and the end of the last: about one word a value.
     starts: Vec<usize>,
     /// The bits below.
@@ -70,7 +70,8 @@ struct Listed {
 const LINE: u32 = 1 << (u32::BITS - 1);
 
 impl Listed {
-    fn new((words, stabilisers): (Vec<u128>, Vec<u32>), bits: u32, lines: Option<&[StateLine]>) -> Listed {
+    fn new(all: Representatives, bits: u32, lines: Option<&[StateLine]>) -> Listed {
+        let words = &all.words;
         let (mut parts, mut pairs, mut line) = (Vec::new(), Vec::new(), 0);
         if let Some(lines) = lines {
             for (place, word) in words.iter().enumerate() {
@@ -87,13 +88,13 @@ impl Listed {
             next += words[next..].iter().take_while(|word| *word >> shift == value).count();
         }
         starts.push(next);
-        Listed { words, stabilisers, starts, shift, parts, pairs }
+        Listed { all, starts, shift, parts, pairs }
     }
 
     fn index(&self, word: u128) -> Option<u64> {
         let value = (word >> self.shift) as usize;
         let (first, end) = (*self.starts.get(value)?, *self.starts.get(value + 1)?);
-        Some((first + self.words[first..end].binary_search(&word).ok()?) as u64)
+        Some((first + self.all.words[first..end].binary_search(&word).ok()?) as u64)
     }
 }
 
@@ -206,7 +207,7 @@ impl Orbits {
     /// The representatives, ascending.
     #[inline]
     pub fn words(&self) -> &[u128] {
-        &self.list().words
+        &self.list().all.words
     }
 
     /// The place of a word in the list; `None` if it is no representative of an orbit with a state.
@@ -218,7 +219,24 @@ impl Orbits {
     /// Elements that leave each representative as it is.
     #[inline]
     pub fn stabilisers(&self) -> &[u32] {
-        &self.list().stabilisers
+        &self.list().all.stabilisers
+    }
+
+    /// Lists them by the list of another sector, if that has one and its group moves the same words alike: many times quicker.
+    pub fn adopt_list(&self, other: &Orbits) {
+        let is_alike = self.lines.is_none()
+            && other.lines.is_none()
+            && self.plain.sector() == other.plain.sector()
+            && self.plain.dimension() == other.plain.dimension()
+            && self.actions.moves_alike(&other.actions);
+        if let Some(listed) = other.listed.get().filter(|_| is_alike) {
+            self.listed.get_or_init(|| self.listed_words(self.actions.representatives_from(&listed.all)));
+        }
+    }
+
+    fn listed_words(&self, list: Representatives) -> Listed {
+        debug_assert!(self.states == 0 || list.words.len() as u64 == self.states, "traces count the states");
+        Listed::new(list, self.plain.word().bits(), self.lines.as_deref())
     }
 
     fn list(&self) -> &Listed {
@@ -226,9 +244,7 @@ impl Orbits {
             let _listing = trace::span("set up", "representatives");
             // A thread of the pool that shared this work would wait for tasks that wait for the list.
             let alone = rayon::current_thread_index().is_some();
-            let list = self.actions.representatives(&self.plain, alone);
-            debug_assert!(self.states == 0 || list.0.len() as u64 == self.states, "traces count the states");
-            Listed::new(list, self.plain.word().bits(), self.lines.as_deref())
+            self.listed_words(self.actions.representatives(&self.plain, alone))
         })
     }
 }

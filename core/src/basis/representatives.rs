@@ -232,14 +232,19 @@ impl WordActions {
 
     /// How many elements leave a word as it is; `None` if it is no representative or has no state.
     pub(crate) fn stabiliser(&self, word: u128) -> Option<u32> {
+        self.least_word(word).and_then(|(stabiliser, has_state)| has_state.then_some(stabiliser))
+    }
+
+    /// How many elements leave the least word of an orbit as it is, and whether the orbit has a state; `None` of other words.
+    pub(crate) fn least_word(&self, word: u128) -> Option<(u32, bool)> {
         match &self.tables {
-            Tables::Short(table) => self.stabiliser_by(table, word),
-            Tables::Long(table) => self.stabiliser_by(table, word),
+            Tables::Short(table) => self.least_word_by(table, word),
+            Tables::Long(table) => self.least_word_by(table, word),
         }
     }
 
-    fn stabiliser_by<W: TableWord>(&self, table: &[W], word: u128) -> Option<u32> {
-        let (own, mut stabiliser) = (W::narrow(word), 0);
+    fn least_word_by<W: TableWord>(&self, table: &[W], word: u128) -> Option<(u32, bool)> {
+        let (own, mut stabiliser, mut has_state) = (W::narrow(word), 0, true);
         if (0..SINGLE.min(self.elements())).any(|element| self.one(table, own, element) < own) {
             return None;
         }
@@ -251,13 +256,21 @@ impl WordActions {
             }
             for (k, _) in images.iter().enumerate().filter(|(_, image)| **image == own) {
                 // The factors are roots of unity: the sum is their number, or 0.
-                if !self.conjugates(first + k) && (self.factor(first + k, word) - 1.0).norm() > 1e-6 {
-                    return None;
-                }
+                has_state &= self.conjugates(first + k) || (self.factor(first + k, word) - 1.0).norm() <= 1e-6;
                 stabiliser += 1;
             }
         }
-        Some(stabiliser)
+        Some((stabiliser, has_state))
+    }
+
+    /// Whether its elements move words as those of another group do, whatever the characters.
+    pub(crate) fn moves_alike(&self, other: &WordActions) -> bool {
+        let alike = match (&self.tables, &other.tables) {
+            (Tables::Short(own), Tables::Short(others)) => own == others,
+            (Tables::Long(own), Tables::Long(others)) => own == others,
+            _ => false,
+        };
+        alike && self.inverted == other.inverted && self.conjugates == other.conjugates
     }
 
     /// The representative of a word's orbit.
@@ -317,9 +330,9 @@ impl WordActions {
     }
 
     /// The representatives of a sector with the sizes of their stabilisers, ascending, found by all cores, or by this thread alone.
-    pub(crate) fn representatives(&self, plain: &Basis, alone: bool) -> (Vec<u128>, Vec<u32>) {
-        let kept = |word: u128| Some((word, self.stabiliser(word)?));
-        let of_task = |task: u64| -> Vec<(u128, u32)> {
+    pub(super) fn representatives(&self, plain: &Basis, alone: bool) -> Representatives {
+        let kept = |word: u128| Some((word, self.least_word(word)?));
+        let of_task = |task: u64| -> Vec<(u128, (u32, bool))> {
             let range = task * WORDS..plain.dimension().min((task + 1) * WORDS);
             match plain.own_tables() {
                 Some(tables) => tables.states(range).filter_map(|word| kept(word.into())).collect(),
@@ -327,11 +340,54 @@ impl WordActions {
             }
         };
         let tasks = 0..plain.dimension().div_ceil(WORDS);
-        let found: Vec<Vec<(u128, u32)>> = match alone {
+        let found: Vec<Vec<(u128, (u32, bool))>> = match alone {
             true => tasks.map(of_task).collect(),
             false => tasks.into_par_iter().map(of_task).collect(),
         };
-        found.into_iter().flatten().unzip()
+        Representatives::new(found.into_iter().flatten())
+    }
+
+    /// The same of a group that moves words alike, from its representatives: where an element leaves a word as it is, the characters decide.
+    pub(super) fn representatives_from(&self, other: &Representatives) -> Representatives {
+        let of_word =
+            |word: u128| (word, self.least_word(word).unwrap_or_else(|| unreachable!("it is the least word")));
+        let with_state = other.words.iter().zip(&other.stabilisers);
+        let mut stateless = other.stateless.iter().copied().peekable();
+        let mut all = Vec::with_capacity(other.words.len() + other.stateless.len());
+        for (word, stabiliser) in with_state {
+            while let Some(before) = stateless.next_if(|before| before < word) {
+                all.push(of_word(before));
+            }
+            all.push(if *stabiliser == 1 { (*word, (1, true)) } else { of_word(*word) });
+        }
+        all.extend(stateless.map(of_word));
+        Representatives::new(all.into_iter())
+    }
+}
+
+/// The least words of the orbits of a sector.
+#[derive(Debug, Default)]
+pub(super) struct Representatives {
+    /// Those with a state, ascending.
+    pub(super) words: Vec<u128>,
+    /// Of each of these, how many elements leave it as it is.
+    pub(super) stabilisers: Vec<u32>,
+    /// Those without, ascending.
+    pub(super) stateless: Vec<u128>,
+}
+
+impl Representatives {
+    fn new(all: impl Iterator<Item = (u128, (u32, bool))>) -> Representatives {
+        let mut found = Representatives::default();
+        for (word, (stabiliser, has_state)) in all {
+            if has_state {
+                found.words.push(word);
+                found.stabilisers.push(stabiliser);
+            } else {
+                found.stateless.push(word);
+            }
+        }
+        found
     }
 }
 

@@ -73,6 +73,19 @@ impl<T: Scalar> Solution<'_, T> {
         Ok(found)
     }
 
+    /// The orthonormal states of a level, as far as it was found, in the order of the model's basis.
+    pub(crate) fn complex_states(&self, level: usize) -> Result<Vec<Vec<Complex64>>, DeviceError> {
+        let of_vector = |vector: &&Vector<T>| Ok(self.model.users_vector(vector.download()?));
+        let vectors = self
+            .eigenpairs()
+            .level_vectors(level)
+            .iter()
+            .map(of_vector)
+            .collect::<Result<Vec<Vec<T>>, DeviceError>>()?;
+        let real = |vector: &Vec<T>| vector.iter().map(|v| v.to_f64().into()).collect();
+        Ok(if self.model.is_complex() { complex::orthonormal(&vectors) } else { vectors.iter().map(real).collect() })
+    }
+
     /// The standard averages over the whole ground multiplet of the sector, as far as it was found: densities and spins of
     /// every site, correlations of every pair.
     pub fn observables(&self) -> Result<Averages, RunError> {

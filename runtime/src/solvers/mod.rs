@@ -26,6 +26,7 @@ mod run;
 mod start;
 
 pub use ahead::{common_texts, compile_ahead};
+pub use lanczos::{KrylovChain, krylov_chain};
 pub use options::{
     CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, ProgressFn, SolveOptions, SolvePhase, Solver,
     Start, StartUsed, StopReason,

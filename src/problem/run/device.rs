@@ -10,7 +10,7 @@ use eigenforge_runtime::{Device, DeviceError, trace};
 use std::sync::Arc;
 
 /// Where a solve takes place.
-pub(super) struct ChosenDevice {
+pub(crate) struct ChosenDevice {
     pub device: Device,
     /// Why it is the CPU, if that needs saying.
     pub on_cpu: Option<String>,
@@ -23,7 +23,7 @@ pub(super) struct ChosenDevice {
 ///
 /// # Errors
 /// As of [`open_device`]; a plan that cannot be made.
-pub(super) fn choose_device<E: Into<Error>>(
+pub(crate) fn choose_device<E: Into<Error>>(
     context: &RunContext,
     forecast: impl Fn(&Machine, Option<&Device>) -> Result<SolveForecast, E>,
 ) -> Result<ChosenDevice, Error> {

@@ -105,7 +105,9 @@ impl<'p, T: Scalar> Diagonalised<'p, T> for LatticeProblem {
             false => (Vec::new(), None),
         };
         let pairs = solution.eigenpairs();
-        let notes = model.warnings().into_iter().chain(file.solve.without_effect());
+        let other =
+            file.spectrum.as_ref().map(|_| "the file has [spectrum]: `eigenforge spectrum` makes its curves".into());
+        let notes = model.warnings().into_iter().chain(file.solve.without_effect()).chain(other);
         let notes = notes.chain(pairs.notes.iter().cloned()).chain(fault).collect();
         let of_sector = || file.dimension().and_then(|dimension| u64::try_from(dimension).ok()).unwrap_or(u64::MAX);
         let symmetry = model

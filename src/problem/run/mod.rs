@@ -23,6 +23,7 @@ mod tensors;
 
 pub use context::{CheckpointRequest, RunContext, RunObserver, Silent};
 pub use device::open_device;
+pub(crate) use device::{ChosenDevice, choose_device};
 pub use sweep::solve_sweep;
 
 use super::{ChainProblem, Family, LatticeProblem, MoleculeProblem, Problem, TensorProblem};

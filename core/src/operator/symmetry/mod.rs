@@ -129,6 +129,12 @@ impl Symmetry {
         self.k.as_deref()
     }
 
+    /// Whether translations, and what acts within sites, are all that is asked for.
+    pub fn is_of_translations(&self) -> bool {
+        let Symmetry { reflection, irrep, point_group, generators, .. } = self;
+        reflection.is_none() && irrep.is_none() && point_group.is_none() && generators.is_empty()
+    }
+
     /// Particle–hole symmetry by itself, if it is asked for.
     pub fn particle_hole_alone(&self) -> Option<Symmetry> {
         Some(Symmetry { particle_hole: Some(self.particle_hole?), ..Symmetry::default() })
@@ -141,8 +147,17 @@ impl Symmetry {
 
     /// The charges of the sector to which the inversion of all spins takes these, if H stays as it is without regard to its sector.
     pub fn inverted_charges(operator: &Operator, charges: &[(Charge, i64)]) -> Option<Vec<(Charge, i64)>> {
+        Symmetry::charges_behind(operator, charges, false)
+    }
+
+    /// The same of the inversion of all spins with the conjugation of amplitudes: time reversal, up to a rotation about z.
+    pub fn time_reversed_charges(operator: &Operator, charges: &[(Charge, i64)]) -> Option<Vec<(Charge, i64)>> {
+        Symmetry::charges_behind(operator, charges, true)
+    }
+
+    fn charges_behind(operator: &Operator, charges: &[(Charge, i64)], conjugates: bool) -> Option<Vec<(Charge, i64)>> {
         let plain = GroupElement::identity(operator.kinds_or_implied().len());
-        let element = GroupElement { moments: true, electrons: true, ..plain };
+        let element = GroupElement { moments: true, electrons: true, conjugates, ..plain };
         let inversion = Generator::new("spin_inversion".into(), String::new(), element, Complex64::ONE).ok()?;
         inversion.check(operator, &[]).ok()?;
         inversion.image_of(operator, charges)

@@ -27,7 +27,9 @@
 //! | `projected` | what is the lowest eigenpair of the small matrix? |
 //! | `restart` | what replaces a full basis? |
 //! | `several` | how are several states found? |
+//! | `chain` | what is the tridiagonal matrix of a given vector? |
 
+mod chain;
 mod factors;
 mod ground;
 mod projected;
@@ -35,6 +37,7 @@ mod recurrence;
 mod restart;
 mod several;
 
+pub use chain::{KrylovChain, krylov_chain};
 pub(super) use ground::{Search, search as search_lowest};
 pub(super) use projected::Projected;
 pub(super) use several::thick_vectors;

@@ -1,0 +1,333 @@
+//! Lanczos chains of what an operator makes of a level, and what is read off them.
+//!
+//! A chain gives G as a continued fraction, G = w / (z − α₀ − β₀² / (z − α₁ − …)) with w = ‖A|a⟩‖² (R. Haydock, V. Heine and M. J. Kelly,
+//! J. Phys. C 5, 2845 (1972)); its first moments are exact.
+
+use super::super::model::{LARGEST_DENSE, Model};
+use super::super::solve::RunError;
+use super::excited::LevelStates;
+use super::target::ResponseTarget;
+use crate::PrepareError;
+use crate::way::SPARE;
+use eigenforge_core::operator::{Operator, OperatorError, build};
+use eigenforge_core::words::grouped;
+use eigenforge_product::Hamiltonian;
+use eigenforge_runtime::solvers::{KrylovChain, krylov_chain};
+use eigenforge_runtime::{Device, Memory, SolveError, trace};
+use eigenforge_templates::ScalarType;
+use num_complex::Complex64;
+use rayon::prelude::*;
+
+/// Steps between two looks at the curve.
+const LOOK: usize = 10;
+/// A curve that changes by so little of its largest value has converged.
+const UNCHANGED: f64 = 1e-10;
+/// Vectors of a chain on a device that keeps a table beside them: three of the recurrence and a few more.
+const VECTORS: u64 = 6;
+/// Poles this close, in parts of the width of the chains' spectrum, are one: copies of a converged one, or the same from two chains.
+const SAME_POLE: f64 = 1e-10;
+/// Weights below this part of all are left out of the list.
+const LEAST_WEIGHT: f64 = 1e-11;
+/// ‖A|a⟩‖² below this part of the sum of A's squared coefficients is what the error of the level leaves.
+const NOTHING: f64 = 1e-16;
+/// ‖v‖² of the imaginary part below this part of all is rounding.
+const ROUNDING: f64 = 1e-28;
+
+/// How far chains are followed.
+#[derive(Clone, Debug)]
+pub struct ChainOptions {
+    /// Steps at most; `usize::MAX` for chains to their end, in sectors of which all eigenvectors could be had.
+    pub steps: usize,
+    /// The energies at which the curve is looked at, counted from that of the level; without any, chains end by themselves or after all steps.
+    pub omega: Vec<f64>,
+    /// The half width of a pole.
+    pub eta: f64,
+}
+
+/// A chain of one vector.
+#[derive(Clone, Debug)]
+pub struct ResponseChain {
+    /// The chain.
+    pub chain: KrylovChain,
+    /// Whether it ended by itself, or because its curve no longer changed.
+    pub settled: bool,
+    /// What its weight counts: 1 / g.
+    share: f64,
+    /// What its eigenvalues are counted from.
+    zero: f64,
+}
+
+/// A sector that was reached.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReachedSector {
+    /// Its charges, and the momentum where there is one.
+    pub name: String,
+    /// Its states.
+    pub states: u64,
+}
+
+/// What an operator makes of a level.
+#[derive(Clone, Debug, Default)]
+pub struct Response {
+    /// The chains of all states, sectors and parts.
+    pub chains: Vec<ResponseChain>,
+    /// The sectors that they are in; none where the operator leads nowhere.
+    pub sectors: Vec<ReachedSector>,
+}
+
+impl LevelStates {
+    /// The response of the level to an operator; `momentum` is that of what the operator makes, where the model is in a sector of one. The parts
+    /// of A|a⟩ along the states in `left_out` are taken out.
+    ///
+    /// # Errors
+    /// An operator that the sites do not have; sectors that are too large; the device's.
+    pub fn response(
+        &self,
+        operator: &Operator,
+        momentum: Option<&[i64]>,
+        left_out: &[&LevelStates],
+        options: &ChainOptions,
+        device: &Device,
+    ) -> Result<Response, RunError> {
+        let mut response = Response::default();
+        let size: f64 = operator.terms().map(|(_, coefficient)| coefficient * coefficient).sum();
+        for target in self.model.response_targets(operator, momentum)? {
+            let _target = trace::span("response", "a sector");
+            let (dimension, limit) = (target.model.states(), LARGEST_DENSE);
+            if options.steps == usize::MAX && dimension > limit {
+                return Err(OperatorError::TooLargeForDense { dimension, limit }.into());
+            }
+            let mut starts = Vec::new();
+            for state in 0..self.states.len() {
+                let mut vector = self.excited(state, &target)?;
+                for level in left_out {
+                    level.take_out(&mut vector, &target)?;
+                }
+                if norm2(&vector) > NOTHING * size {
+                    starts.extend(real_starts(&target.model, vector));
+                }
+            }
+            let name = sector_name(&target.model);
+            response.sectors.push(ReachedSector { name, states: target.model.states() });
+            if starts.is_empty() {
+                continue;
+            }
+            let hamiltonian = hamiltonian_on(&target.model, device)?;
+            let zero = self.energy_without_constant + (self.model.constant() - target.model.constant());
+            for start in starts {
+                let _chain = trace::span("response", "chain");
+                let (chain, ended) = followed(&hamiltonian, &start, zero, options)?;
+                let settled = ended || chain.closed;
+                response.chains.push(ResponseChain { chain, settled, share: 1.0 / self.states.len() as f64, zero });
+            }
+        }
+        Ok(response)
+    }
+
+    /// Takes the level's own states out of a vector of the same sector; leaves one of another sector as it is.
+    fn take_out(&self, vector: &mut [Complex64], target: &ResponseTarget) -> Result<(), RunError> {
+        let momentum =
+            |model: &Model| model.symmetry_group().and_then(|(group, _)| group.momentum().map(<[i64]>::to_vec));
+        let is_same = target.model.charges_of_sector() == self.model.charges_of_sector()
+            && momentum(&target.model) == momentum(&self.model);
+        if !is_same {
+            return Ok(());
+        }
+        let same = ResponseTarget { model: target.model.clone(), operator: build::scalar(1.0) };
+        for state in 0..self.states.len() {
+            let own = self.excited(state, &same)?;
+            let overlap: Complex64 = own.iter().zip(&*vector).map(|(a, b)| a.conj() * b).sum();
+            vector.iter_mut().zip(&own).for_each(|(v, own)| *v -= overlap * own);
+        }
+        Ok(())
+    }
+}
+
+/// The charges of a sector with its momentum.
+fn sector_name(model: &Model) -> String {
+    let momentum = model.symmetry_group().and_then(|(group, _)| group.momentum().map(<[i64]>::to_vec));
+    match momentum {
+        Some(k) => format!("{}, k = {k:?}", model.sector()),
+        None => model.sector().to_string(),
+    }
+}
+
+fn norm2(vector: &[Complex64]) -> f64 {
+    vector.par_iter().with_min_len(1 << 14).map(Complex64::norm_sqr).sum()
+}
+
+/// A complex vector as those on which a real matrix acts: of a complex H its two parts in one, else each by itself, in the phase that makes
+/// the imaginary one least.
+fn real_starts(model: &Model, mut vector: Vec<Complex64>) -> Vec<Vec<f64>> {
+    if model.is_complex() {
+        return vec![vector.iter().map(|v| v.re).chain(vector.iter().map(|v| v.im)).collect()];
+    }
+    let square: Complex64 = vector.iter().map(|v| v * v).sum();
+    let turn = Complex64::from_polar(1.0, -0.5 * square.arg());
+    vector.iter_mut().for_each(|v| *v *= turn);
+    let least = ROUNDING * norm2(&vector);
+    let parts = [vector.iter().map(|v| v.re).collect::<Vec<f64>>(), vector.iter().map(|v| v.im).collect()];
+    parts.into_iter().filter(|part| part.iter().map(|x| x * x).sum::<f64>() > least).collect()
+}
+
+/// H of a sector on a device, with a table of partners where there is room.
+fn hamiltonian_on(model: &Model, device: &Device) -> Result<Hamiltonian<'static>, RunError> {
+    let scalar = ScalarType::F64;
+    let room = (model.kept_bytes(scalar, device) > 0).then(|| {
+        let Memory { free, total } = device.memory();
+        let vectors = VECTORS.saturating_mul(model.dimension().saturating_mul(scalar.bytes() as u64));
+        let tables = model.table_bytes_on(scalar, device);
+        free.saturating_sub(vectors).saturating_sub(tables).saturating_sub(total / SPARE)
+    });
+    let plan = model.multiply_in_room(scalar, room).map_err(PrepareError::from)?;
+    Ok(model.hamiltonian(plan, device)?)
+}
+
+/// A chain until its curve no longer changes, and whether that ended it.
+fn followed(
+    hamiltonian: &Hamiltonian<'_>,
+    start: &[f64],
+    zero: f64,
+    options: &ChainOptions,
+) -> Result<(KrylovChain, bool), SolveError> {
+    let (mut last, mut quiet) = (Vec::new(), 0);
+    let chain = krylov_chain(hamiltonian, start, options.steps, |chain| {
+        if !chain.alpha.len().is_multiple_of(LOOK) {
+            return false;
+        }
+        let curve: Vec<Complex64> = options.omega.iter().map(|omega| unit(chain, omega + zero, options.eta)).collect();
+        let change = curve.iter().zip(&last).map(|(a, b): (&Complex64, &Complex64)| (a - b).norm()).fold(0.0, f64::max);
+        let largest = curve.iter().map(|g| g.norm()).fold(0.0, f64::max);
+        let is_same = !curve.is_empty() && last.len() == curve.len() && change <= UNCHANGED * largest;
+        (quiet, last) = (if is_same { quiet + 1 } else { 0 }, curve);
+        quiet >= 2
+    })?;
+    Ok((chain, quiet >= 2))
+}
+
+/// ⟨v₀| (z − T)⁻¹ |v₀⟩ at z = energy + iη.
+fn unit(chain: &KrylovChain, energy: f64, eta: f64) -> Complex64 {
+    let z = Complex64::new(energy, eta);
+    let steps = chain.alpha.iter().zip(&chain.beta).rev();
+    steps.enumerate().fold(Complex64::ZERO, |tail, (place, (alpha, beta))| {
+        // The last β leads out of the chain.
+        let beta = if place == 0 { 0.0 } else { *beta };
+        (z - alpha - beta * beta * tail).inv()
+    })
+}
+
+impl ResponseChain {
+    fn resolvent(&self, omega: f64, eta: f64) -> Complex64 {
+        self.share * self.chain.weight * unit(&self.chain, omega + self.zero, eta)
+    }
+
+    /// Its first half.
+    fn first_half(&self) -> ResponseChain {
+        let steps = self.chain.alpha.len().div_ceil(2);
+        let [alpha, beta] = [&self.chain.alpha, &self.chain.beta].map(|list| list[..steps].to_vec());
+        ResponseChain { chain: KrylovChain { alpha, beta, ..self.chain }, ..*self }
+    }
+}
+
+impl Response {
+    /// Adds that of other states of the level, as so much of all.
+    pub fn add(&mut self, other: Response, part: f64) {
+        let scaled = |chain: ResponseChain| ResponseChain { share: part * chain.share, ..chain };
+        self.chains.extend(other.chains.into_iter().map(scaled));
+        for sector in other.sectors {
+            if !self.sectors.contains(&sector) {
+                self.sectors.push(sector);
+            }
+        }
+    }
+
+    /// G(ω) with the half width η.
+    pub fn resolvent(&self, omega: f64, eta: f64) -> Complex64 {
+        self.chains.iter().map(|chain| chain.resolvent(omega, eta)).sum()
+    }
+
+    /// S(ω) = −Im G / π.
+    pub fn curve(&self, omega: &[f64], eta: f64) -> Vec<f64> {
+        omega.iter().map(|omega| -self.resolvent(*omega, eta).im / std::f64::consts::PI).collect()
+    }
+
+    /// The largest change of the curve from the first half of the steps to all of them, in parts of its largest value.
+    pub fn change(&self, omega: &[f64], eta: f64) -> f64 {
+        let half = Response { chains: self.chains.iter().map(ResponseChain::first_half).collect(), ..self.clone() };
+        let (whole, half) = (self.curve(omega, eta), half.curve(omega, eta));
+        let largest = whole.iter().copied().fold(0.0, f64::max);
+        let change = whole.iter().zip(&half).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        match self.is_closed() || largest == 0.0 {
+            true => 0.0,
+            // A step alone has no half.
+            false if self.steps() < 2 => 1.0,
+            false => change / largest,
+        }
+    }
+
+    /// Whether every chain ended by itself, or because its curve no longer changed.
+    pub fn is_settled(&self) -> bool {
+        self.chains.iter().all(|chain| chain.settled)
+    }
+
+    /// Whether every chain ended by itself, so that poles and curve are exact.
+    pub fn is_closed(&self) -> bool {
+        self.chains.iter().all(|chain| chain.chain.closed)
+    }
+
+    /// Steps of the longest chain.
+    pub fn steps(&self) -> usize {
+        self.chains.iter().map(|chain| chain.chain.alpha.len()).max().unwrap_or(0)
+    }
+
+    /// ∫ S dω, ∫ ω S dω and ∫ ω² S dω.
+    pub fn moments(&self) -> [f64; 3] {
+        let of_chain = |ResponseChain { chain, share, zero, .. }: &ResponseChain| {
+            let Some(alpha) = chain.alpha.first() else { return [0.0; 3] };
+            let (weight, first) = (share * chain.weight, alpha - zero);
+            // Behind the last step of a closed chain β is rounding.
+            let beta = if chain.closed && chain.alpha.len() == 1 { 0.0 } else { chain.beta[0] };
+            [weight, weight * first, weight * (first * first + beta * beta)]
+        };
+        let all = self.chains.iter().map(of_chain);
+        all.fold([0.0; 3], |sum, own| [0, 1, 2].map(|power| sum[power] + own[power]))
+    }
+
+    /// (ω, weight) of the poles, ascending; equal ones joined, those without weight left out. Of chains that have not ended the outer ones have
+    /// converged, and the others stand for many.
+    ///
+    /// # Errors
+    /// The eigensolver's.
+    pub fn poles(&self) -> Result<Vec<[f64; 2]>, SolveError> {
+        let mut all: Vec<[f64; 2]> = Vec::new();
+        for ResponseChain { chain, share, zero, .. } in &self.chains {
+            all.extend(chain.poles()?.into_iter().map(|[value, weight]| [value - zero, share * weight]));
+        }
+        all.sort_by(|a, b| a[0].total_cmp(&b[0]));
+        let width = all.last().map_or(0.0, |last| last[0]) - all.first().map_or(0.0, |first| first[0]);
+        let rounding = self.chains.iter().map(|chain| 16.0 * f64::EPSILON * chain.zero.abs()).fold(0.0, f64::max);
+        let same = (SAME_POLE * width).max(rounding);
+        let mut joined: Vec<[f64; 2]> = Vec::new();
+        for [omega, weight] in all {
+            match joined.last_mut().filter(|last| omega - last[0] <= same) {
+                Some(last) => {
+                    let sum = last[1] + weight;
+                    if sum > 0.0 {
+                        last[0] += (omega - last[0]) * weight / sum;
+                    }
+                    last[1] = sum;
+                }
+                None => joined.push([omega, weight]),
+            }
+        }
+        let total: f64 = joined.iter().map(|pole| pole[1]).sum();
+        joined.retain(|pole| pole[1] > LEAST_WEIGHT * total);
+        Ok(joined)
+    }
+}
+
+impl std::fmt::Display for ReachedSector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({} states)", self.name, grouped(self.states.into()))
+    }
+}

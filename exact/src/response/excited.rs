@@ -1,0 +1,170 @@
+//! A|ψ⟩ on the states of another sector, on the host.
+//!
+//! In: a state of one sector, an operator, another sector. Out: the amplitudes ⟨t|A|ψ⟩ of its states t. Each is a sum over the states s to which A†
+//! takes t, so that every amplitude is written by one thread and nothing is added up between them. Of a symmetry sector the states t are the
+//! representatives r, with amplitudes √(|G|/|S_r|) ⟨r|A|ψ⟩ of r̃, and ψ(s) is that of the representative of s
+//! (core/src/basis/representatives.rs).
+
+use super::super::model::Model;
+use super::super::solve::{RunError, Solution};
+use super::super::symmetric::SymmetricSector;
+use super::target::ResponseTarget;
+use eigenforge_core::basis::{Basis, Orbits};
+use eigenforge_core::operator::{Factor, Operator, OperatorError, SiteLayout, Spin, Transition, Word};
+use eigenforge_runtime::{Scalar, trace};
+use num_complex::Complex64;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Orthonormal states of a level, with the model whose they are.
+#[derive(Debug)]
+pub struct LevelStates {
+    /// The model.
+    pub model: Model,
+    /// The level's energy, the constant of the sector included.
+    pub energy: f64,
+    /// The same without it, so that differences of energies lose no digits to it.
+    pub energy_without_constant: f64,
+    /// Amplitudes in the order of the model's basis, a state after the other.
+    pub states: Vec<Vec<Complex64>>,
+    /// The last symmetry sector that was reached: the lists of representatives of others are made from its.
+    pub(super) last: Mutex<Option<Arc<Orbits>>>,
+}
+
+impl<T: Scalar> Solution<'_, T> {
+    /// The states of a level, as far as it was found: those that were returned, and those that certification found.
+    ///
+    /// # Errors
+    /// Copies from the device; several ranks.
+    pub fn level_states(&self, level: usize) -> Result<LevelStates, RunError> {
+        let energy = self.levels().get(level).map_or(f64::NAN, |level| level.value);
+        let energy_without_constant = self.eigenpairs().levels.get(level).map_or(f64::NAN, |level| level.value);
+        let (model, states) = (self.model().clone(), self.complex_states(level)?);
+        Ok(LevelStates { model, energy, energy_without_constant, states, last: Mutex::default() })
+    }
+}
+
+/// Where the amplitude of a state stands in a vector.
+enum Place<'a> {
+    /// At its number.
+    Plain(&'a Basis),
+    /// At that of its representative.
+    Orbits(&'a Orbits, f64),
+}
+
+impl<'a> Place<'a> {
+    fn new(model: &'a Model) -> Result<Place<'a>, OperatorError> {
+        let Some(sector) = model.symmetric() else { return Ok(Place::Plain(model.basis())) };
+        sector.check_list()?;
+        sector.orbits().prepare();
+        Ok(Place::Orbits(sector.orbits(), sector.orbits().actions().elements() as f64))
+    }
+
+    /// ψ(s).
+    #[inline]
+    fn amplitude(&self, values: &[Complex64], word: u128) -> Complex64 {
+        match self {
+            Place::Plain(basis) => basis.index(word).map_or(Complex64::ZERO, |index| values[index as usize]),
+            Place::Orbits(orbits, elements) => {
+                let reached = orbits.actions().reached(word);
+                let Some(place) = orbits.index(reached.word) else { return Complex64::ZERO };
+                let share = (f64::from(orbits.stabilisers()[place as usize]) / elements).sqrt();
+                let found = reached.factor.conj() * values[place as usize] * share;
+                debug_assert!(!reached.conjugates, "only working models have such elements");
+                found
+            }
+        }
+    }
+
+    /// The word of a state, and what ψ of it is multiplied by to be its amplitude.
+    #[inline]
+    fn state(&self, number: usize) -> (u128, f64) {
+        match self {
+            Place::Plain(basis) => (basis.state(number as u64), 1.0),
+            Place::Orbits(orbits, elements) => {
+                (orbits.words()[number], (elements / f64::from(orbits.stabilisers()[number])).sqrt())
+            }
+        }
+    }
+}
+
+/// The words of a model's states.
+fn layout_of(model: &Model) -> SiteLayout {
+    let layout = SiteLayout::new(&model.site_kinds());
+    match model.basis().word() {
+        Word::Fermions { .. } => layout.by_species(Spin::Up),
+        Word::Spins { .. } | Word::Sites(_) => layout,
+    }
+}
+
+/// Transitions that flip the same bits, with what each is multiplied by.
+type OfFlip = (u128, Vec<(Transition<u128>, Complex64)>);
+
+/// A† as transitions by the bits that they flip: those of one state lead to one state, whose amplitude is looked up once.
+fn adjoint_transitions(operator: &Operator, layout: &SiteLayout) -> Vec<OfFlip> {
+    let adjoint = operator.adjoint();
+    let of_term = |(product, coefficient): (&[Factor], f64)| {
+        // ⟨t|A|s⟩ is the conjugate of ⟨s|A†|t⟩.
+        let (product, factor) = match product {
+            [factors @ .., Factor::ImaginaryUnit] => (factors, -Complex64::I),
+            factors => (factors, Complex64::ONE),
+        };
+        let list = layout.transitions(product, coefficient).into_iter();
+        list.map(move |transition| (transition, factor)).collect::<Vec<_>>()
+    };
+    let mut by_flip: BTreeMap<u128, Vec<(Transition<u128>, Complex64)>> = BTreeMap::new();
+    for (transition, factor) in adjoint.terms().flat_map(of_term) {
+        by_flip.entry(transition.flip).or_default().push((transition, factor));
+    }
+    by_flip.into_iter().collect()
+}
+
+/// States that a thread makes at a time.
+const STATES: usize = 1 << 12;
+
+impl LevelStates {
+    /// Makes the list of a symmetry sector from one that is there, where the groups differ by their characters alone.
+    fn adopt_list(&self, model: &Model) {
+        let Some(orbits) = model.symmetric().map(SymmetricSector::orbits) else { return };
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.model.symmetric().map(SymmetricSector::orbits);
+        known.into_iter().chain(last.iter()).for_each(|other| orbits.adopt_list(other));
+        *last = Some(orbits.clone());
+    }
+
+    /// A|a⟩ of one of the states on the states of a target.
+    ///
+    /// # Errors
+    /// No room for a list of representatives.
+    pub fn excited(&self, state: usize, target: &ResponseTarget) -> Result<Vec<Complex64>, OperatorError> {
+        let _making = trace::span("response", "act on a state");
+        let from = Place::new(&self.model)?;
+        self.adopt_list(&target.model);
+        let to = Place::new(&target.model)?;
+        let layout = layout_of(&target.model);
+        let transitions = adjoint_transitions(&target.operator, &layout);
+        let values = &self.states[state];
+        let own = layout_of(&self.model);
+        let moved = (own != layout).then_some((&layout, &own));
+        let mut made = vec![Complex64::ZERO; target.model.states() as usize];
+        made.par_chunks_mut(STATES).enumerate().for_each(|(task, part)| {
+            for (k, amplitude) in part.iter_mut().enumerate() {
+                let (word, factor) = to.state(task * STATES + k);
+                let mut sum = Complex64::ZERO;
+                for (flip, own) in &transitions {
+                    let of_term = |(transition, times): &(Transition<u128>, Complex64)| {
+                        Some(times * transition.amplitude_in(word)?)
+                    };
+                    let element: Complex64 = own.iter().filter_map(of_term).sum();
+                    if element != Complex64::ZERO {
+                        let before = moved.map_or(word ^ flip, |(from, to)| to.word(&from.configuration(word ^ flip)));
+                        sum += element * from.amplitude(values, before);
+                    }
+                }
+                *amplitude = factor * sum;
+            }
+        });
+        Ok(made)
+    }
+}

@@ -1,0 +1,218 @@
+//! Responses against all eigenvectors of dense matrices, and sectors of momentum against plain ones.
+
+use super::*;
+use crate::samples::{hubbard, hubbard_operator, xxz};
+use crate::{InSector, Lanczos, Model};
+use eigenforge_core::basis::{Down, Up};
+use eigenforge_core::lattice::Lattice;
+use eigenforge_core::operator::{Factor, Operator, Spin, Symmetry, Word, build};
+use eigenforge_runtime::simulate::Schedule;
+use eigenforge_runtime::solvers::symmetric_eigen;
+use eigenforge_runtime::{Device, testing};
+use num_complex::Complex64;
+use std::f64::consts::TAU;
+
+/// Σ_j e^(−iq j) O_j / √N with q = 2π k / N.
+fn fourier(sites: usize, k: i64, sign: f64, at: impl Fn(usize) -> Operator) -> Operator {
+    let part = |j: usize| {
+        let angle = -sign * TAU * k as f64 * j as f64 / sites as f64;
+        let (re, im) = (angle.cos() / (sites as f64).sqrt(), angle.sin() / (sites as f64).sqrt());
+        re * at(j) + im * at(j).times_i()
+    };
+    (0..sites).map(part).fold(Operator::zero(), |sum, part| sum + part)
+}
+
+fn options(steps: usize) -> ChainOptions {
+    ChainOptions { steps, omega: Vec::new(), eta: 0.1 }
+}
+
+/// ⟨φ|(z − H)⁻¹|φ⟩ of A applied factor by factor, over all eigenvectors of the target.
+fn by_all_eigenvectors(level: &LevelStates, operator: &Operator, z: Complex64) -> Complex64 {
+    let model = &level.model;
+    let kinds = model.site_kinds();
+    let mut sum = Complex64::ZERO;
+    for target in model.response_targets(operator, None).unwrap() {
+        let to = &target.model;
+        let n = to.dimension() as usize;
+        let dense = to.dense().unwrap();
+        let (values, vectors) = symmetric_eigen(n, dense.as_slice().unwrap()).unwrap();
+        for state in &level.states {
+            let mut made = vec![Complex64::ZERO; to.states() as usize];
+            for (product, coefficient) in operator.clone().on_kinds(&kinds).reduced().terms() {
+                let (factors, times) = match product {
+                    [factors @ .., Factor::ImaginaryUnit] => (factors, Complex64::I),
+                    factors => (factors, Complex64::ONE),
+                };
+                let term = Operator::recorded(
+                    &[(coefficient, factors.to_vec())],
+                    model.operator().two_s(),
+                    kinds.len(),
+                    vec![],
+                );
+                for (index, amplitude) in state.iter().enumerate() {
+                    let mut configuration = model.basis().configuration(index as u64);
+                    let reached = match model.basis().word() {
+                        Word::Sites(layout) => {
+                            configuration.truncate(layout.digits().len());
+                            term.apply_on(layout, &configuration)
+                        }
+                        _ => term.apply(model.sites(), &configuration),
+                    };
+                    for (there, element) in reached {
+                        if let Some(place) = to.basis().index_of(&there) {
+                            made[place as usize] += times * element * amplitude;
+                        }
+                    }
+                }
+            }
+            let parts: Vec<Vec<f64>> = match to.is_complex() {
+                true => vec![made.iter().map(|v| v.re).chain(made.iter().map(|v| v.im)).collect()],
+                false => vec![made.iter().map(|v| v.re).collect(), made.iter().map(|v| v.im).collect()],
+            };
+            for part in parts {
+                for (value, vector) in values.iter().zip(&vectors) {
+                    let overlap: f64 = vector.iter().zip(&part).map(|(a, b)| a * b).sum();
+                    sum += overlap * overlap / (z - value);
+                }
+            }
+        }
+    }
+    sum / level.states.len() as f64
+}
+
+fn lowest(model: &Model) -> LevelStates {
+    Lanczos::new(model).tolerance(1e-13).run(&Device::cpu()).unwrap().level_states(0).unwrap()
+}
+
+fn close(a: Complex64, b: Complex64) -> bool {
+    (a - b).norm() <= 1e-9 * b.norm().max(1e-3)
+}
+
+#[test]
+fn responses_are_those_of_all_eigenvectors() {
+    let ring = |sites: usize| Lattice::chain(sites).periodic();
+    let spin_one = {
+        let spins = eigenforge_core::models::xxz(&ring(5), &[1.0; 5], &[0.7; 5], &[0.1; 5], &[0.3; 5]);
+        spins.spin(2).two_sz(0).unwrap()
+    };
+    let flux = {
+        let hop = |i: usize| build::cdag(i, Spin::Up) * build::c((i + 1) % 4, Spin::Up);
+        let down = |i: usize| build::cdag(i, Spin::Down) * build::c((i + 1) % 4, Spin::Down);
+        let bond = |i: usize| {
+            let sum = hop(i) + down(i);
+            let turned = 0.8 * sum.clone() + 0.6 * sum.times_i();
+            turned.clone() + turned.adjoint() + 2.0 * (build::n(i, Spin::Up) * build::n(i, Spin::Down))
+        };
+        (0..4).map(bond).fold(Operator::zero(), |a, b| a + b).sector(Up(2), Down(1)).unwrap()
+    };
+    let shifted = (hubbard_operator(&ring(4), 5.0) - 1.7 * (0..4).map(|i| build::n(i, Spin::Up)).sum::<Operator>())
+        .sector(Up(1), Down(2))
+        .unwrap();
+    for model in [xxz(&ring(7), 1.0, 0.4, 1), spin_one, hubbard(&ring(4), 4.0, 2, 2), shifted, flux] {
+        let (level, sites) = (lowest(&model), model.sites());
+        let electrons = model.site_kinds()[0].modes().len() == 2;
+        let operators: Vec<Operator> = match electrons {
+            true => vec![
+                fourier(sites, 1, 1.0, build::electron_sz),
+                fourier(sites, 1, -1.0, |j| build::cdag(j, Spin::Up)),
+                fourier(sites, 3, 1.0, |j| build::c(j, Spin::Down)),
+                fourier(sites, 1, 1.0, build::electron_sm) + 0.3 * build::electron_sz(1),
+            ],
+            false => vec![
+                fourier(sites, 2, 1.0, build::sz),
+                fourier(sites, 3, 1.0, build::sm),
+                build::sp(0) * build::sz(2) + 0.2 * build::sm(1).times_i(),
+            ],
+        };
+        for operator in operators {
+            let found = level.response(&operator, None, &[], &options(400), &Device::cpu()).unwrap();
+            assert!(found.is_closed());
+            for omega in [-0.4, 0.9, 3.0] {
+                let z = Complex64::new(omega + level.energy, 0.1);
+                let wanted = by_all_eigenvectors(&level, &operator, z);
+                let got = found.resolvent(omega, 0.1);
+                assert!(close(got, wanted), "{} at {omega}: {got} for {wanted}", model.name());
+            }
+            let poles = found.poles().unwrap();
+            let [m0, m1, m2] = found.moments();
+            for (power, moment) in [m0, m1, m2].into_iter().enumerate() {
+                let sum: f64 = poles.iter().map(|[omega, weight]| weight * omega.powi(power as i32)).sum();
+                assert!((sum - moment).abs() <= 1e-8 * m0.max(m2).max(1e-3), "moment {power}: {sum} for {moment}");
+            }
+        }
+    }
+}
+
+/// The level at momentum k₀; A_q leads to k₀ − q, and c†_k to k₀ + k.
+#[test]
+fn sectors_of_momentum_respond_as_plain_ones() {
+    let ring = |sites: usize| Lattice::chain(sites).periodic();
+    for (model, reflection) in [
+        (xxz(&ring(8), 1.0, 1.0, 0), false),
+        (hubbard(&ring(6), 4.0, 3, 3), false),
+        (hubbard(&ring(6), 4.0, 2, 1), true),
+    ] {
+        let (sites, plain) = (model.sites() as i64, lowest(&model));
+        let electrons = model.site_kinds()[0].modes().len() == 2;
+        let mut of_momentum: Vec<(i64, LevelStates)> = Vec::new();
+        for k in 0..sites {
+            let sector = model.symmetry(&Symmetry::new().k(&[k])).unwrap();
+            let level = lowest(&sector);
+            if (level.energy - plain.energy).abs() < 1e-9 {
+                of_momentum.push((k, level));
+            }
+        }
+        let members: usize = of_momentum.iter().map(|(_, level)| level.states.len()).sum();
+        assert_eq!(members, plain.states.len(), "all members have a momentum; with several: {reflection}");
+        let operators: Vec<(i64, Operator)> = (0..sites)
+            .flat_map(|q| {
+                let own = |sign, at: fn(usize) -> Operator| fourier(sites as usize, q, sign, at);
+                match electrons {
+                    true => vec![
+                        (-q, own(1.0, build::electron_sz)),
+                        (q, own(-1.0, |j| build::cdag(j, Spin::Up))),
+                        (-q, own(1.0, |j| build::c(j, Spin::Up))),
+                    ],
+                    false => vec![(-q, own(1.0, build::sz)), (-q, own(1.0, build::sm))],
+                }
+            })
+            .collect();
+        for (step, operator) in operators {
+            let whole = plain.response(&operator, None, &[], &options(400), &Device::cpu()).unwrap();
+            let mut sum = Complex64::ZERO;
+            for (k, level) in &of_momentum {
+                let target = [(k + step).rem_euclid(sites)];
+                let own = level.response(&operator, Some(&target), &[], &options(400), &Device::cpu()).unwrap();
+                sum += own.resolvent(1.3, 0.1) * level.states.len() as f64 / members as f64;
+            }
+            let wanted = whole.resolvent(1.3, 0.1);
+            assert!(close(sum, wanted), "{} {step}: {sum} for {wanted}", model.name());
+        }
+    }
+}
+
+/// The elastic weight of a magnetised chain is the square of its magnetisation, and goes with `connected`.
+#[test]
+fn the_part_within_the_level_can_be_left_out() {
+    let model = xxz(&Lattice::chain(6).periodic(), 1.0, 1.0, 2);
+    let level = lowest(&model);
+    let operator = fourier(6, 0, 1.0, build::sz);
+    let with = level.response(&operator, None, &[], &options(100), &Device::cpu()).unwrap();
+    assert!((with.moments()[0] - 1.0 / 6.0).abs() < 1e-10);
+    let without = level.response(&operator, None, &[&level], &options(100), &Device::cpu()).unwrap();
+    assert!(without.moments()[0] < 1e-20);
+    assert!(without.poles().unwrap().is_empty() || without.moments()[0] < 1e-20);
+}
+
+/// A device of generated kernels has the same chain.
+#[test]
+fn kernels_respond_as_the_host_does() {
+    let model = xxz(&Lattice::chain(8).periodic(), 1.0, 0.5, 0);
+    let level = lowest(&model);
+    let operator = fourier(8, 3, 1.0, build::sz);
+    let on_host = level.response(&operator, None, &[], &options(30), &Device::cpu()).unwrap().resolvent(0.8, 0.1);
+    for device in testing::kernel_devices(Schedule::Forward) {
+        let found = level.response(&operator, None, &[], &options(30), &device).unwrap();
+        assert!(close(found.resolvent(0.8, 0.1), on_host), "{}", device.name());
+    }
+}

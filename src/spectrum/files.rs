@@ -1,0 +1,165 @@
+//! The files of a spectrum: report.json, spectrum.npz, spectrum.csv, spectrum.svg.
+//!
+//! In: a [`SpectrumRecord`], a folder. Out: the files. spectrum.npz (NumPy: `numpy.load("spectrum.npz")`) has
+//!
+//! * `omega`, f64 \[points\]; `q`, f64 \[momenta, 2\], in one over the nearest-neighbour distance; `k`, i64 \[momenta, numbers\];
+//! * `curve`, f64 \[momenta, points\]: S(q, ω);
+//! * `moments`, f64 \[momenta, 3\];
+//! * `poles` and `weights`, f64 \[all\], those of one momentum after those of another; `first`, u64 \[momenta + 1\]: where each begins.
+//!
+//! spectrum.csv has a column `omega` and one for each momentum. spectrum.svg is a map of the momenta, of up to four a chart of curves.
+
+use super::record::SpectrumRecord;
+use crate::files::publish;
+use crate::report::plot::{Axis, MapColumn, SIZE, Series, Style, chart, map, picture};
+use crate::report::{ReportError, text_file};
+use ndarray::{Array1, Array2};
+use ndarray_npy::NpzWriter;
+use std::fmt::Write as _;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+/// Names of the files.
+pub(super) const NAMES: [&str; 4] = ["report.json", "spectrum.npz", "spectrum.csv", "spectrum.svg"];
+
+/// Curves of a chart at most; more are drawn as a map.
+const MOST_CURVES: usize = 4;
+
+impl SpectrumRecord {
+    /// The names of the files of a spectrum.
+    pub const FILES: [&'static str; 4] = NAMES;
+
+    /// Writes all files into a folder, and returns their paths.
+    ///
+    /// # Errors
+    /// A folder that cannot be made or written.
+    pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, ReportError> {
+        let [report, arrays, table, drawn] = NAMES.map(|name| folder.join(name));
+        Ok(vec![
+            text_file(&report, &(self.to_json()? + "\n"))?,
+            self.write_arrays(&arrays)?,
+            text_file(&table, &self.to_csv())?,
+            text_file(&drawn, &self.svg()?)?,
+        ])
+    }
+
+    fn write_arrays(&self, path: &Path) -> Result<PathBuf, ReportError> {
+        let numbers = self.curves.iter().filter_map(|curve| curve.q.as_ref()).map(|q| q.k.len()).max().unwrap_or(0);
+        let of_q = |curve: usize, axis: usize| self.curves[curve].q.as_ref().map_or(0.0, |q| q.cartesian[axis]);
+        let of_k = |curve: usize, number: usize| {
+            self.curves[curve].q.as_ref().and_then(|q| q.k.get(number).copied()).unwrap_or(0)
+        };
+        let count = self.curves.len();
+        let curve = |(curve, point): (usize, usize)| self.curves[curve].curve[point];
+        let column = |part: usize| -> Array1<f64> {
+            self.curves.iter().flat_map(|curve| curve.poles.iter().map(move |pole| pole[part])).collect()
+        };
+        let first = self.curves.iter().scan(0, |end, curve| {
+            *end += curve.poles.len() as u64;
+            Some(*end)
+        });
+        let first: Array1<u64> = std::iter::once(0).chain(first).collect();
+        publish(path, |file| {
+            let mut npz = NpzWriter::new(BufWriter::new(file));
+            let mut write = || {
+                npz.add_array("omega", &Array1::from(self.omega.clone()))?;
+                npz.add_array("q", &Array2::from_shape_fn((count, 2), |(c, axis)| of_q(c, axis)))?;
+                npz.add_array("k", &Array2::from_shape_fn((count, numbers), |(c, number)| of_k(c, number)))?;
+                npz.add_array("curve", &Array2::from_shape_fn((count, self.omega.len()), curve))?;
+                npz.add_array(
+                    "moments",
+                    &Array2::from_shape_fn((count, 3), |(c, power)| self.curves[c].moments[power]),
+                )?;
+                npz.add_array("poles", &column(0))?;
+                npz.add_array("weights", &column(1))?;
+                npz.add_array("first", &first)
+            };
+            write()
+                .and_then(|()| npz.finish().map(drop))
+                .map_err(|source| ReportError::Arrays { file: path.into(), source })
+        })
+    }
+
+    /// A line for each ω, with all digits.
+    pub fn to_csv(&self) -> String {
+        let heading = |curve: &super::SpectrumCurve| match &curve.q {
+            Some(q) => format!("q_{}", q.k.iter().map(i64::to_string).collect::<Vec<_>>().join("_")),
+            None => "spectrum".into(),
+        };
+        // Γ begins and ends a path.
+        let mut headings: Vec<String> = Vec::new();
+        for curve in &self.curves {
+            let mut own = heading(curve);
+            while headings.contains(&own) {
+                own.push('_');
+            }
+            headings.push(own);
+        }
+        let mut out = format!("omega,{}\n", headings.join(","));
+        for (point, omega) in self.omega.iter().enumerate() {
+            let _ = write!(out, "{omega:?}");
+            self.curves.iter().for_each(|curve| {
+                let _ = write!(out, ",{:?}", curve.curve[point]);
+            });
+            out.push('\n');
+        }
+        out
+    }
+
+    /// The picture.
+    ///
+    /// # Errors
+    /// An error of the drawing library.
+    pub fn svg(&self) -> Result<String, ReportError> {
+        let title = format!("{}: spectrum of {}", self.model.name, self.of);
+        let energy = Axis::new("ω");
+        if self.curves.len() <= MOST_CURVES {
+            let series = |curve: &super::SpectrumCurve| Series {
+                name: if curve.q.is_some() { format!("q = {}", curve.name()) } else { String::new() },
+                points: self.omega.iter().copied().zip(curve.curve.iter().copied()).collect(),
+                style: Style::Line,
+            };
+            let series: Vec<Series> = self.curves.iter().map(series).collect();
+            let height = Axis { least: Some(0.0), ..Axis::new("S(q, ω)") };
+            return picture(SIZE, |area| {
+                Ok(chart(area, &title, [&energy, &height], &series).map_err(|error| error.to_string())?)
+            });
+        }
+        let at: Vec<f64> = self.curves.iter().map(|curve| curve.along).collect();
+        let columns: Vec<MapColumn<'_>> = self
+            .curves
+            .iter()
+            .enumerate()
+            .map(|(place, curve)| {
+                let step = at[1] - at[0];
+                let before = if place > 0 { 0.5 * (at[place - 1] + at[place]) } else { at[0] - 0.5 * step };
+                let after = at.get(place + 1).map_or(at[place] + 0.5 * step, |next| 0.5 * (at[place] + next));
+                ([before, after], &curve.curve[..])
+            })
+            .collect();
+        let mut axis = Axis::new("q");
+        // Names of every momentum where there is room for them, and of the points in any case.
+        let every = self.curves.len().div_ceil(9).max(1);
+        let points = self.curves.iter().filter(|curve| curve.q.as_ref().is_some_and(|q| q.point.is_some())).count();
+        for (place, curve) in self.curves.iter().enumerate() {
+            let point = curve.q.as_ref().and_then(|q| q.point.clone());
+            let name = match point.as_deref() {
+                Some("Gamma") => "Γ".into(),
+                Some("Pi") => "π".into(),
+                Some(name) => name.to_string(),
+                None if points > 1 || place % every != 0 => continue,
+                None => curve.name(),
+            };
+            axis.ticks.push((curve.along, name));
+        }
+        // A point is in the middle of its row.
+        let half = 0.5 * (self.omega[1] - self.omega[0]);
+        let rows = [self.omega[0] - half, self.omega[self.omega.len() - 1] + half];
+        let largest = self.curves.iter().flat_map(|curve| curve.curve.iter().copied()).fold(0.0, f64::max);
+        let title = format!("{title}; darkest S = {largest:.3}");
+        picture(
+            SIZE,
+            |area| Ok(map(area, &title, [&axis, &energy], rows, &columns).map_err(|error| error.to_string())?),
+        )
+    }
+}

@@ -1,0 +1,164 @@
+//! What a spectrum leaves behind: printed for people, as JSON for programs.
+
+use crate::report::{ClusterRecord, EnergyFormat, ModelRecord, MomentumRecord, ReportError, SCHEMA, json};
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+
+/// A spectrum and how it was obtained. Energies are in the unit of the model's amplitudes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SpectrumRecord {
+    /// The version of the fields.
+    pub schema: u32,
+    /// The model file.
+    pub model: ModelRecord,
+    /// The lattice.
+    pub lattice: ClusterRecord,
+    /// `of` of the file.
+    pub of: String,
+    /// The energy of the level that it starts from.
+    pub energy: f64,
+    /// The sectors that have states of the level, each with how many.
+    pub level: Vec<LevelSectorRecord>,
+    /// Half of the width of a pole.
+    pub eta: f64,
+    /// The energies of the curves, from the level's energy; of removing with the other sign.
+    pub omega: Vec<f64>,
+    /// A curve for each momentum; one of an operator without.
+    pub curves: Vec<SpectrumCurve>,
+    /// Σ of the weights of all curves.
+    pub total_weight: f64,
+    /// Whether each curve changes less than by a thousandth from half of its steps to all.
+    pub converged: bool,
+    /// The device's name.
+    pub device: String,
+    /// Seconds of the level, and of all from start to report.
+    pub seconds: [f64; 2],
+    /// What a careful reader must know.
+    pub warnings: Vec<String>,
+}
+
+/// States of the level in a sector.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LevelSectorRecord {
+    /// The sector.
+    pub sector: String,
+    /// Its states of the level.
+    pub states: usize,
+}
+
+/// A curve.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SpectrumCurve {
+    /// The momentum; `null` of an operator without one.
+    pub q: Option<MomentumRecord>,
+    /// The length of the path before it, or its place in the list.
+    pub along: f64,
+    /// S(q, ω).
+    pub curve: Vec<f64>,
+    /// ∫ S dω, ∫ ω S dω and ∫ ω² S dω, exact; of removing with ω of the drawn sign.
+    pub moments: [f64; 3],
+    /// ⟨A†A⟩ by averages over the level, which is ∫ S dω; `null` where it was not taken.
+    pub sum_rule: Option<f64>,
+    /// The sectors that A leads to.
+    pub sectors: Vec<String>,
+    /// Steps of the longest chain.
+    pub steps: usize,
+    /// Whether the chains ended by themselves: then poles and curve are exact.
+    pub exact: bool,
+    /// Whether they ended by themselves, or because the curve no longer changed.
+    pub settled: bool,
+    /// The largest change of the curve from half of the steps to all, in parts of its largest value.
+    pub change: f64,
+    /// (ω, weight) of poles: all where `exact`, else those of the chains, whose outer ones have converged.
+    pub poles: Vec<[f64; 2]>,
+}
+
+/// A curve that changes by less of its largest value from half of its steps to all has converged.
+pub(super) const SAME: f64 = 1e-3;
+
+/// How far ∫ S dω may be from its average.
+const SUM_RULE: f64 = 1e-6;
+
+impl SpectrumCurve {
+    /// "(1, 2)", "Γ (0, 0)".
+    pub(super) fn name(&self) -> String {
+        let Some(q) = &self.q else { return String::new() };
+        let numbers: Vec<String> = q.k.iter().map(i64::to_string).collect();
+        let numbers = numbers.join(", ");
+        match q.point.as_deref() {
+            Some("Gamma") => format!("Γ ({numbers})"),
+            Some("Pi") => format!("π ({numbers})"),
+            Some(point) => format!("{point} ({numbers})"),
+            None => format!("({numbers})"),
+        }
+    }
+
+    /// Whether the curve has converged.
+    pub(super) fn converged(&self) -> bool {
+        self.settled || self.change <= SAME
+    }
+
+    /// Where ∫ S dω is not the average that it is.
+    pub(super) fn breaks_sum_rule(&self) -> bool {
+        let [weight, ..] = self.moments;
+        self.sum_rule.is_some_and(|rule| (weight - rule).abs() > SUM_RULE * rule.abs().max(SUM_RULE))
+    }
+}
+
+impl SpectrumRecord {
+    pub(super) fn version() -> u32 {
+        SCHEMA
+    }
+
+    /// The record as JSON, in lines.
+    ///
+    /// # Errors
+    /// The serialiser refuses a value, which no record contains.
+    pub fn to_json(&self) -> Result<String, ReportError> {
+        json::text(self)
+    }
+
+    /// Text for a terminal, ending in a newline.
+    pub fn summary(&self) -> String {
+        let mut out = String::new();
+        let line = |out: &mut String, text: std::fmt::Arguments<'_>| {
+            let _ = writeln!(out, "{text}");
+        };
+        let energy = EnergyFormat::new([(self.energy, 0.0)]).text(self.energy, 0.0);
+        let states: usize = self.level.iter().map(|sector| sector.states).sum();
+        let counted = if states == 1 { "1 state".into() } else { format!("{states} states") };
+        line(&mut out, format_args!("level    E = {energy}, {counted}:"));
+        for sector in &self.level {
+            line(&mut out, format_args!("         {} in {}", sector.states, sector.sector));
+        }
+        line(&mut out, format_args!("spectrum of {}, eta = {}", self.of, self.eta));
+        line(&mut out, format_args!(""));
+        let heading = "  q                     weight      <A+A>       mean w      peak w   steps   change";
+        line(&mut out, format_args!("{heading}"));
+        for curve in &self.curves {
+            let [weight, first, _] = curve.moments;
+            let rule = curve.sum_rule.map_or_else(|| "-".into(), |rule| format!("{rule:.8}"));
+            let mean = if weight > 0.0 { format!("{:.6}", first / weight) } else { "-".into() };
+            let peak = curve.curve.iter().zip(&self.omega).max_by(|a, b| a.0.total_cmp(b.0));
+            let peak =
+                peak.filter(|(height, _)| **height > 0.0).map_or_else(|| "-".into(), |(_, at)| format!("{at:.4}"));
+            let change = if curve.exact { "exact".into() } else { format!("{:.1e}", curve.change) };
+            let name = curve.name();
+            line(
+                &mut out,
+                format_args!(
+                    "  {name:<16} {weight:>11.8} {rule:>10} {mean:>12} {peak:>11} {:>7}   {change}",
+                    curve.steps
+                ),
+            );
+        }
+        line(&mut out, format_args!(""));
+        line(&mut out, format_args!("weight of all curves {:.8}", self.total_weight));
+        let [level, total] = self.seconds;
+        line(&mut out, format_args!("on {}; {total:.2} s, of them the level {level:.2}", self.device));
+        for warning in &self.warnings {
+            line(&mut out, format_args!("warning: {warning}"));
+        }
+        out
+    }
+}

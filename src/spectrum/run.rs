@@ -1,0 +1,395 @@
+//! A spectrum is run: level, its states in every sector, responses, sum rules.
+//!
+//! In: a file with `[spectrum]`, a [`RunContext`]. Out: a [`SpectrumRecord`]. The level is that of the file's sector; others may have states of
+//! it ([`super::partners`]).
+
+use super::operator::Excitation;
+use super::partners::{Spins, partners};
+use super::path::{OnPath, momenta};
+use super::record::{LevelSectorRecord, SpectrumCurve, SpectrumRecord};
+use crate::Error;
+use crate::exact::{ChainOptions, LevelStates, Model, ModelProblem, Response, Solution, Solve};
+use crate::input::{AveragedStates, Family, InputProblem, ModelFile, SpectrumMethod, SpectrumSpec, Wrong};
+use crate::lattice::Momenta;
+use crate::observable::Observable;
+use crate::operator::{Operator, SiteKind};
+use crate::problem::LatticeProblem;
+use crate::problem::run::{ChosenDevice, RunContext, choose_device};
+use crate::report::{ClusterRecord, ModelRecord};
+use eigenforge_runtime::machine::Machine;
+use eigenforge_runtime::solvers::Solver;
+use eigenforge_runtime::{Device, trace};
+use eigenforge_templates::ScalarType;
+use std::time::Instant;
+
+/// Energies of one level in two sectors differ by at most so many residual norms that count as converged.
+const SAME_LEVEL: f64 = 4.0;
+/// Terms of an operator up to which ⟨A†A⟩ is taken.
+const MOST_TERMS: usize = 512;
+
+/// States of the level in a sector, and what A†A of each momentum has there.
+struct Source {
+    states: LevelStates,
+    sum_rules: Vec<Option<f64>>,
+    /// The residual norm up to which its states count as converged, and whether they have.
+    tolerance: f64,
+    converged: bool,
+    complete: bool,
+}
+
+impl Source {
+    /// How far its energy is from that of another, and how far two of one level may be.
+    fn distance(&self, other: &Source) -> (f64, f64) {
+        let [own, there] =
+            [&self.states, &other.states].map(|states| (states.energy_without_constant, states.model.constant()));
+        let constants = own.1 - there.1;
+        let rounding = 16.0 * f64::EPSILON * own.1.abs().max(there.1.abs());
+        let most = SAME_LEVEL * (self.tolerance + other.tolerance) + if constants == 0.0 { 0.0 } else { rounding };
+        ((own.0 - there.0 + constants).abs(), most)
+    }
+}
+
+/// The spectrum that a file asks for.
+///
+/// # Errors
+/// A file without `[spectrum]`; an operator or a momentum that its lattice has not; what a solve refuses; the device's.
+pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord, Error> {
+    let Some(spec) = file.spectrum.clone() else {
+        let example = "[spectrum]\nof = \"Sz\"\nomega = { from = 0.0, to = 5.0, points = 501 }";
+        let what = Wrong::MissingTable { table: "spectrum", example };
+        return Err(file.refused(InputProblem { what, span: 0..0 }).into());
+    };
+    let problem = LatticeProblem::new(file)?;
+    check(&problem)?;
+    let refused = |wrong| problem.file.refused(wrong);
+    let excitation = Excitation::new(&problem.file, &spec).map_err(refused)?;
+    let own = momentum_of(&problem.model);
+    let list: Vec<Option<OnPath>> = match excitation.has_momentum() {
+        true => momenta(&problem.file, &spec, own.is_some()).map_err(refused)?.into_iter().map(Some).collect(),
+        false if spec.q_is_given => {
+            let message =
+                "`q` is given, and the text has no `phase(i)`, e^(−iq·r_i)/√N: write it at each term, or leave `q` out";
+            let what = Wrong::Observable { name: "of".into(), message: message.into() };
+            return Err(refused(InputProblem { what, span: spec.of_span.clone() }).into());
+        }
+        false => vec![None],
+    };
+    let mut operators = Vec::new();
+    for q in &list {
+        let q = q.as_ref().map(|(_, q)| q);
+        let operator = excitation.operator(q).map_err(refused)?;
+        if own.is_some() && !excitation.is_of_momentum(&operator, q) {
+            let message = "it is of no momentum: in a sector of `k` every translation must take it to a multiple of itself; leave [symmetry] out";
+            let what = Wrong::Observable { name: "of".into(), message: message.into() };
+            return Err(refused(InputProblem { what, span: spec.of_span.clone() }).into());
+        }
+        operators.push(operator);
+    }
+    context.observer.plan(&described(&problem, &spec, operators.len()))?;
+
+    let started = Instant::now();
+    let (mut warnings, mut sources) = (Vec::new(), Vec::new());
+    let mut device = None;
+    let (first, spins) = level(&problem, &spec, &operators, context, &mut device, &mut warnings)?;
+    let device = device.unwrap_or_else(Device::cpu);
+    let energy = first.states.energy;
+    sources.push(first);
+    if spec.average == AveragedStates::Level {
+        for model in partners(&problem, own, spins, &mut warnings)? {
+            match partner(&problem, &model, &sources[0], &operators, context, &device)? {
+                Some(source) => sources.push(source),
+                None => warnings.push(format!(
+                    "no state of the level was found in the sector {}, where symmetry has some: it is left out of the average",
+                    named(&model)
+                )),
+            }
+        }
+    }
+    if sources.iter().any(|source| !source.complete) {
+        warnings.push("the level may have more states than were found: the average is over those".into());
+    }
+    let level_converged = sources.iter().all(|source| source.converged);
+    if !level_converged {
+        warnings.push("the level has not converged: more `max_iterations` in [solve], or a larger `tolerance`".into());
+    }
+    let level_seconds = started.elapsed().as_secs_f64();
+
+    let all: usize = sources.iter().map(|source| source.states.states.len()).sum();
+    let omega = window(&spec);
+    let sign = if excitation.removes() { -1.0 } else { 1.0 };
+    let drawn: Vec<f64> = omega.iter().map(|omega| sign * omega).collect();
+    let options = ChainOptions {
+        steps: if spec.method == SpectrumMethod::Exact { usize::MAX } else { spec.steps },
+        omega: if spec.method == SpectrumMethod::Exact { Vec::new() } else { drawn.clone() },
+        eta: spec.eta,
+    };
+    let left_out: Vec<&LevelStates> = sources.iter().filter(|_| spec.connected).map(|source| &source.states).collect();
+    let mut curves = Vec::new();
+    for (number, (q, operator)) in list.iter().zip(&operators).enumerate() {
+        let _curve = trace::span("response", "a momentum");
+        let (mut response, mut rule) = (Response::default(), Some(0.0));
+        for source in &sources {
+            let target = momentum_of(&source.states.model).map(|k| {
+                let q = q.as_ref().map_or_else(|| vec![0; k.len()], |(_, q)| q.k.clone());
+                moved(&problem.file, &k, &q, excitation.sign())
+            });
+            let part = source.states.states.len() as f64 / all as f64;
+            let own = source.states.response(operator, target.as_deref(), &left_out, &options, &device);
+            response.add(own?, part);
+            rule = rule.zip(source.sum_rules[number]).map(|(sum, own)| sum + part * own);
+        }
+        let curve = curve(q.clone(), &response, &drawn, &spec, (sign, rule.filter(|_| !spec.connected)))?;
+        context.observer.stage("spectrum", &format!("{} of {}: {}", number + 1, list.len(), curve.name()));
+        curves.push(curve);
+    }
+    context.observer.finished();
+    warnings.extend(faults(&curves));
+    let record =
+        |source: &Source| LevelSectorRecord { sector: named(&source.states.model), states: source.states.states.len() };
+    let file = &problem.file;
+    Ok(SpectrumRecord {
+        schema: SpectrumRecord::version(),
+        model: ModelRecord { name: file.model.name().into(), file: file.name.clone(), text: file.text.clone() },
+        lattice: ClusterRecord::new(&file.lattice),
+        of: spec.of.clone(),
+        energy,
+        level: sources.iter().map(record).collect(),
+        eta: spec.eta,
+        omega,
+        total_weight: curves.iter().map(|curve| curve.moments[0]).sum(),
+        converged: level_converged && curves.iter().all(SpectrumCurve::converged),
+        curves,
+        device: device.name(),
+        seconds: [level_seconds, context.start.elapsed().as_secs_f64()],
+        warnings,
+    })
+}
+
+/// What has no spectrum.
+fn check(problem: &LatticeProblem) -> Result<(), Error> {
+    let refuse = |why: &str| Err(Error::not_of_family(Family::Lattice, "spectrum", why));
+    if problem.model.symmetry_degeneracy() > 1 {
+        return refuse(
+            "its sector has one of several states of each level: leave `irrep` out, or take one of one dimension",
+        );
+    }
+    if problem.file.solve.precision != ScalarType::F64 {
+        return refuse("its vectors are of f64: leave `precision` out of [solve]");
+    }
+    Ok(())
+}
+
+fn described(problem: &LatticeProblem, spec: &SpectrumSpec, curves: usize) -> String {
+    use crate::problem::Problem;
+    let (from, to, points) = spec.omega;
+    let curves = if curves == 1 { "one curve".into() } else { format!("{curves} momenta") };
+    format!(
+        "{}\nspectrum of {}: {curves}, ω from {from} to {to} at {points} points, eta {}, at most {} steps\n",
+        problem.describe(),
+        spec.of,
+        spec.eta,
+        spec.steps
+    )
+}
+
+fn window(spec: &SpectrumSpec) -> Vec<f64> {
+    let (from, to, points) = spec.omega;
+    (0..points).map(|point| from + (to - from) * point as f64 / (points - 1) as f64).collect()
+}
+
+/// A curve from its response. Removing is drawn with the other sign of ω.
+fn curve(
+    q: Option<OnPath>,
+    response: &Response,
+    drawn: &[f64],
+    spec: &SpectrumSpec,
+    (sign, sum_rule): (f64, Option<f64>),
+) -> Result<SpectrumCurve, Error> {
+    let [weight, first, second] = response.moments();
+    let mut poles: Vec<[f64; 2]> =
+        response.poles()?.into_iter().map(|[omega, weight]| [sign * omega, weight]).collect();
+    poles.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    let (along, q) = q.map_or((0.0, None), |(along, q)| (along, Some(q)));
+    Ok(SpectrumCurve {
+        q,
+        along,
+        curve: response.curve(drawn, spec.eta),
+        moments: [weight, sign * first, second],
+        sum_rule,
+        sectors: response.sectors.iter().map(ToString::to_string).collect(),
+        steps: response.steps(),
+        exact: response.is_closed(),
+        settled: response.is_settled(),
+        change: response.change(drawn, spec.eta),
+        poles,
+    })
+}
+
+/// What a careful reader must know of the curves.
+fn faults(curves: &[SpectrumCurve]) -> Vec<String> {
+    let mut found = Vec::new();
+    for curve in curves {
+        let name = if curve.q.is_some() { curve.name() } else { "the curve".into() };
+        if curve.sectors.is_empty() {
+            found.push(format!("{name}: the operator leads to no state"));
+        }
+        if !curve.converged() {
+            found.push(format!(
+                "{name}: the curve changes by {:.1e} of its largest value from half of its {} steps to all: more `steps`, or a larger `eta`",
+                curve.change, curve.steps
+            ));
+        }
+        if curve.breaks_sum_rule() {
+            let [weight, ..] = curve.moments;
+            let rule = curve.sum_rule.unwrap_or(f64::NAN);
+            found.push(format!("{name}: the weight {weight} is not ⟨A†A⟩ = {rule}: the level has states that are not averaged over, or has not converged"));
+        }
+    }
+    found
+}
+
+/// The momentum of a model's sector.
+fn momentum_of(model: &Model) -> Option<Vec<i64>> {
+    model.symmetry_group().and_then(|(group, _)| group.momentum().map(<[i64]>::to_vec))
+}
+
+/// A sector with its momentum, in words.
+fn named(model: &Model) -> String {
+    match momentum_of(model) {
+        Some(k) => format!("{}, k = {k:?}", model.sector()),
+        None => model.sector().to_string(),
+    }
+}
+
+/// The momentum that an operator of momentum q makes of one.
+fn moved(file: &ModelFile, k: &[i64], q: &[i64], sign: i64) -> Vec<i64> {
+    let momenta = Momenta::new(&file.lattice);
+    let all = k.iter().zip(q).zip(momenta.orders());
+    all.map(|((k, q), order)| (k + sign * q).rem_euclid(*order)).collect()
+}
+
+/// The level of a file's sector: as many states as it takes to have all below it, too. With it the device, and the spins where H conserves them.
+fn level(
+    problem: &LatticeProblem,
+    spec: &SpectrumSpec,
+    operators: &[Operator],
+    context: &RunContext,
+    device: &mut Option<Device>,
+    warnings: &mut Vec<String>,
+) -> Result<(Source, Option<Spins>), Error> {
+    let most = usize::try_from(problem.model.states()).unwrap_or(usize::MAX);
+    let mut states = problem.file.solve.states.max(spec.state + 1).min(most);
+    loop {
+        let asked = problem.solve().states(states);
+        let choose = |device: &Device| match problem.file.solve.solver {
+            None => asked.clone().choose(device).0,
+            Some(_) => asked.clone(),
+        };
+        if device.is_none() {
+            let forecast = |machine: &Machine, device: Option<&Device>| {
+                choose(device.unwrap_or(&Device::cpu())).forecast(machine, device)
+            };
+            let ChosenDevice { device: chosen, on_cpu, line } = choose_device(context, forecast)?;
+            chosen.check_alone("spectrum")?;
+            warnings.extend(on_cpu);
+            context.observer.plan(&(line + &format!("device   {}\n", chosen.name())))?;
+            *device = Some(chosen);
+        }
+        let chosen = device.as_ref().unwrap_or_else(|| unreachable!("set above"));
+        let solution = observed(choose(chosen), context).run(chosen)?;
+        let levels = solution.levels().len();
+        if levels <= spec.state && states < most {
+            states = states.saturating_mul(2).min(most);
+            continue;
+        }
+        if levels <= spec.state {
+            let (expected, found) =
+                (format!("from 0 to {}: the sector has {levels} levels", levels - 1), spec.state.to_string());
+            let what = Wrong::OutOfRange { key: "state".into(), expected, found };
+            return Err(problem.file.refused(InputProblem { what, span: spec.state_span.clone() }).into());
+        }
+        let two_s = match solution.level_spins(None) {
+            Ok(spins) => spins.get(spec.state).and_then(|spin| spin.two_s.clone()),
+            Err(_) => None,
+        };
+        let spins = match two_s.unwrap_or_default().into_iter().max() {
+            Some(two_s) => two_sz(&solution, &problem.model.site_kinds(), spec.state)?
+                .map(|two_sz| Spins { two_s: two_s.into(), two_sz }),
+            None => None,
+        };
+        return Ok((source(&solution, spec.state, operators)?, spins));
+    }
+}
+
+/// 2Sz of a level, where its states have one.
+fn two_sz(solution: &Solution<'_>, kinds: &[SiteKind], level: usize) -> Result<Option<i64>, Error> {
+    let each = kinds.iter().enumerate().filter_map(|(site, kind)| kind.operator("Sz", site));
+    let sz = each.fold(Operator::zero(), |sum, own| sum + own).on_kinds(kinds);
+    let first: usize = solution.levels().iter().take(level).map(|level| level.returned).sum();
+    let mean = solution.state_averages(first, &[Observable::scalar("2Sz", 2.0 * sz)])?.scalar("2Sz");
+    Ok(mean.map(f64::round).filter(|mean| mean.is_finite()).map(|mean| mean as i64))
+}
+
+fn problem_converged(solution: &Solution<'_>) -> bool {
+    let pairs = solution.eigenpairs();
+    pairs.residuals.iter().all(|residual| *residual <= 2.0 * pairs.tolerance)
+}
+
+/// A solve that shows its iterations.
+fn observed<'m>(solve: Solve<'m>, context: &RunContext) -> Solve<'m> {
+    let observer = std::sync::Arc::clone(&context.observer);
+    solve.tuned(context.tuned).progress(move |progress| observer.iteration(progress))
+}
+
+/// The states of a level, and ⟨A†A⟩ of each operator there.
+fn source(solution: &Solution<'_>, level: usize, operators: &[Operator]) -> Result<Source, Error> {
+    let states = solution.level_states(level)?;
+    let first: usize = solution.levels().iter().take(level).map(|level| level.returned).sum();
+    let kinds = states.model.site_kinds();
+    let taken = |operator: &Operator| operator.len() <= MOST_TERMS;
+    // Where some states are left out of the basis A may lead to them, and A†A counts those.
+    let is_whole = !kinds.contains(&SiteKind::Tj) && states.model.operator().forbidden().is_empty();
+    let products =
+        operators.iter().enumerate().filter(|(_, operator)| is_whole && taken(operator)).map(|(number, operator)| {
+            let operator = operator.clone().on_kinds(&kinds).reduced();
+            Observable::scalar(&format!("q{number}"), (operator.adjoint() * operator).on_kinds(&kinds))
+        });
+    let averages = solution.state_averages(first, &products.collect::<Vec<_>>())?;
+    let sum_rules = (0..operators.len()).map(|number| averages.scalar(&format!("q{number}"))).collect();
+    let found = &solution.levels()[level];
+    let (tolerance, converged) = (solution.eigenpairs().tolerance, problem_converged(solution));
+    Ok(Source { states, sum_rules, tolerance, converged, complete: found.complete })
+}
+
+/// The level in another sector: the one whose energy is closest, if it is the same.
+fn partner(
+    problem: &LatticeProblem,
+    model: &Model,
+    own: &Source,
+    operators: &[Operator],
+    context: &RunContext,
+    device: &Device,
+) -> Result<Option<Source>, Error> {
+    let _partner = trace::span("response", "a partner");
+    let most = usize::try_from(model.states()).unwrap_or(usize::MAX);
+    let mut states = problem.file.solve.states.min(most);
+    loop {
+        let asked = Solve::new(ModelProblem::from(model), Solver::Lanczos).options(problem.file.solve.options());
+        let solution = observed(asked.states(states).choose(device).0, context).run(device)?;
+        let apart = |energy: f64| (energy - own.states.energy).abs();
+        let levels = solution.levels().iter().enumerate();
+        let closest = levels.min_by(|a, b| apart(a.1.value).total_cmp(&apart(b.1.value))).map(|(level, _)| level);
+        if let Some(level) = closest {
+            let found = source(&solution, level, operators)?;
+            let (distance, same) = own.distance(&found);
+            if distance <= same {
+                return Ok(Some(found));
+            }
+        }
+        let highest = solution.levels().last().map_or(f64::INFINITY, |level| level.value);
+        if highest > own.states.energy || states >= most {
+            return Ok(None);
+        }
+        states = states.saturating_mul(2).min(most);
+    }
+}
