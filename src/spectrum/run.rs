@@ -41,7 +41,7 @@ impl Source {
     /// How far its energy is from that of another, and how far two of one level may be.
     fn distance(&self, other: &Source) -> (f64, f64) {
         let [own, there] =
-            [&self.states, &other.states].map(|states| (states.energy_without_constant, states.model.constant()));
+            [&self.states, &other.states].map(|states| (states.energy_without_constant, states.constant));
         let constants = own.1 - there.1;
         let rounding = 16.0 * f64::EPSILON * own.1.abs().max(there.1.abs());
         let most = SAME_LEVEL * (self.tolerance + other.tolerance) + if constants == 0.0 { 0.0 } else { rounding };

@@ -3,13 +3,13 @@
 //! A chain gives G as a continued fraction, G = w / (z − α₀ − β₀² / (z − α₁ − …)) with w = ‖A|a⟩‖² (R. Haydock, V. Heine and M. J. Kelly,
 //! J. Phys. C 5, 2845 (1972)); its first moments are exact.
 
-use super::super::model::{LARGEST_DENSE, Model};
+use super::super::model::Model;
 use super::super::solve::RunError;
 use super::excited::LevelStates;
 use super::target::ResponseTarget;
 use crate::PrepareError;
 use crate::way::SPARE;
-use eigenforge_core::operator::{Operator, OperatorError, build};
+use eigenforge_core::operator::{Operator, build};
 use eigenforge_core::words::grouped;
 use eigenforge_product::Hamiltonian;
 use eigenforge_runtime::solvers::{KrylovChain, krylov_chain};
@@ -22,6 +22,8 @@ use rayon::prelude::*;
 const LOOK: usize = 10;
 /// A curve that changes by so little of its largest value has converged.
 const UNCHANGED: f64 = 1e-10;
+/// States of sectors in which chains are followed to their end: some minutes of two cores.
+const MOST_EXACT: u64 = 2048;
 /// Vectors of a chain on a device that keeps a table beside them: three of the recurrence and a few more.
 const VECTORS: u64 = 6;
 /// Poles this close, in parts of the width of the chains' spectrum, are one: copies of a converged one, or the same from two chains.
@@ -36,7 +38,7 @@ const ROUNDING: f64 = 1e-28;
 /// How far chains are followed.
 #[derive(Clone, Debug)]
 pub struct ChainOptions {
-    /// Steps at most; `usize::MAX` for chains to their end, in sectors of which all eigenvectors could be had.
+    /// Steps at most; `usize::MAX` for chains to their end, in sectors of at most 2,048 states.
     pub steps: usize,
     /// The energies at which the curve is looked at, counted from that of the level; without any, chains end by themselves or after all steps.
     pub omega: Vec<f64>,
@@ -93,9 +95,11 @@ impl LevelStates {
         let size: f64 = operator.terms().map(|(_, coefficient)| coefficient * coefficient).sum();
         for target in self.model.response_targets(operator, momentum)? {
             let _target = trace::span("response", "a sector");
-            let (dimension, limit) = (target.model.states(), LARGEST_DENSE);
-            if options.steps == usize::MAX && dimension > limit {
-                return Err(OperatorError::TooLargeForDense { dimension, limit }.into());
+            let states = target.model.states();
+            if options.steps == usize::MAX && states > MOST_EXACT {
+                let (value, expected) =
+                    (format!("exact, in a sector of {states} states"), "lanczos, or sectors of at most 2048 states");
+                return Err(SolveError::Option { name: "method", value, expected }.into());
             }
             let mut starts = Vec::new();
             for state in 0..self.states.len() {
@@ -113,7 +117,7 @@ impl LevelStates {
                 continue;
             }
             let hamiltonian = hamiltonian_on(&target.model, device)?;
-            let zero = self.energy_without_constant + (self.model.constant() - target.model.constant());
+            let zero = self.energy_without_constant + (self.constant - target.model.constant());
             for start in starts {
                 let _chain = trace::span("response", "chain");
                 let (chain, ended) = followed(&hamiltonian, &start, zero, options)?;

@@ -24,7 +24,9 @@ pub struct LevelStates {
     pub model: Model,
     /// The level's energy, the constant of the sector included.
     pub energy: f64,
-    /// The same without it, so that differences of energies lose no digits to it.
+    /// What of it all states share as they were solved; in another gauge not that of the model.
+    pub constant: f64,
+    /// The energy without it, so that differences of energies lose no digits to it.
     pub energy_without_constant: f64,
     /// Amplitudes in the order of the model's basis, a state after the other.
     pub states: Vec<Vec<Complex64>>,
@@ -41,7 +43,8 @@ impl<T: Scalar> Solution<'_, T> {
         let energy = self.levels().get(level).map_or(f64::NAN, |level| level.value);
         let energy_without_constant = self.eigenpairs().levels.get(level).map_or(f64::NAN, |level| level.value);
         let (model, states) = (self.model().clone(), self.complex_states(level)?);
-        Ok(LevelStates { model, energy, energy_without_constant, states, last: Mutex::default() })
+        let constant = self.constant();
+        Ok(LevelStates { model, energy, constant, energy_without_constant, states, last: Mutex::default() })
     }
 }
 

@@ -105,17 +105,29 @@ fn responses_are_those_of_all_eigenvectors() {
         };
         (0..4).map(bond).fold(Operator::zero(), |a, b| a + b).sector(Up(2), Down(1)).unwrap()
     };
+    // A gauge removes these phases, and the diagonal has another constant there.
+    let gauged = {
+        let bond = |i: usize| {
+            let hop = build::cdag(i, Spin::Up) * build::c(i + 1, Spin::Up)
+                + build::cdag(i, Spin::Down) * build::c(i + 1, Spin::Down);
+            let turned = 0.8 * hop.clone() + 0.6 * hop.times_i();
+            turned.clone() + turned.adjoint()
+        };
+        let pairs =
+            (0..3).map(|i| 3.0 * (build::n(i, Spin::Up) * build::n(i, Spin::Down)) + 0.5 * build::n(i, Spin::Up));
+        (0..2).map(bond).chain(pairs).fold(Operator::zero(), |a, b| a + b).sector(Up(3), Down(2)).unwrap()
+    };
     let shifted = (hubbard_operator(&ring(4), 5.0) - 1.7 * (0..4).map(|i| build::n(i, Spin::Up)).sum::<Operator>())
         .sector(Up(1), Down(2))
         .unwrap();
-    for model in [xxz(&ring(7), 1.0, 0.4, 1), spin_one, hubbard(&ring(4), 4.0, 2, 2), shifted, flux] {
+    for model in [xxz(&ring(7), 1.0, 0.4, 1), spin_one, hubbard(&ring(4), 4.0, 2, 2), shifted, flux, gauged] {
         let (level, sites) = (lowest(&model), model.sites());
         let electrons = model.site_kinds()[0].modes().len() == 2;
         let operators: Vec<Operator> = match electrons {
             true => vec![
                 fourier(sites, 1, 1.0, build::electron_sz),
                 fourier(sites, 1, -1.0, |j| build::cdag(j, Spin::Up)),
-                fourier(sites, 3, 1.0, |j| build::c(j, Spin::Down)),
+                fourier(sites, 2, 1.0, |j| build::c(j, Spin::Down)),
                 fourier(sites, 1, 1.0, build::electron_sm) + 0.3 * build::electron_sz(1),
             ],
             false => vec![
