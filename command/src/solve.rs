@@ -126,14 +126,10 @@ pub(super) fn context(arguments: &SolveArguments, start: Instant, observer: Arc<
     let seconds = arguments.seconds_between_saves();
     let checkpoint = arguments.checkpoint.clone();
     RunContext {
-        start,
-        device: arguments.device.clone(),
-        ranks: None,
-        runs: 1,
         overrides: arguments.overrides.clone(),
         tuned: !arguments.no_tune,
         checkpoint: checkpoint.map(|folder| CheckpointRequest { folder, seconds, resume: arguments.resume }),
-        observer,
+        ..RunContext::new(start, &arguments.device, observer)
     }
 }
 

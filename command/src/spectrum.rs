@@ -40,16 +40,7 @@ pub(super) fn run(arguments: &SpectrumArguments) -> Result<VerbEnd, CommandError
     let _output = output_folder::lock(folder.as_deref(), &SpectrumRecord::FILES)?;
     heed_signals(HINT);
     let display = Arc::new(Display::new(arguments.json));
-    let context = RunContext {
-        start,
-        device: arguments.device.clone(),
-        ranks: None,
-        runs: 1,
-        overrides: None,
-        tuned: true,
-        checkpoint: None,
-        observer: Arc::clone(&display) as Arc<_>,
-    };
+    let context = RunContext::new(start, &arguments.device, Arc::clone(&display) as Arc<_>);
     let found = spectrum(file, &context);
     display.take_away();
     let found = found?;

@@ -280,6 +280,17 @@ impl Model {
         self.symmetric().map(|sector| (sector.group(), sector.plain()))
     }
 
+    /// The momentum of the symmetry sector, if it has one.
+    pub fn momentum(&self) -> Option<&[i64]> {
+        self.symmetric()?.group().momentum()
+    }
+
+    /// The charges of the sector with its momentum, in words.
+    pub fn sector_text(&self) -> String {
+        let momentum = self.momentum().map_or(String::new(), |k| format!(", k = {k:?}"));
+        format!("{}{momentum}", self.sector())
+    }
+
     /// Elements of the group of the symmetry sector, and states of the sector without it; `None` if the model is in none.
     pub fn symmetry_size(&self) -> Option<(u64, u64)> {
         self.symmetry_group().map(|(group, plain)| (group.order() as u64, plain))

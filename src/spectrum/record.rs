@@ -1,6 +1,6 @@
 //! What a spectrum leaves behind: printed for people, as JSON for programs.
 
-use crate::report::{ClusterRecord, EnergyFormat, ModelRecord, MomentumRecord, ReportError, SCHEMA, json};
+use crate::report::{ClusterRecord, EnergyFormat, ModelRecord, MomentumRecord, ReportError, json};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
@@ -106,10 +106,6 @@ impl SpectrumCurve {
 }
 
 impl SpectrumRecord {
-    pub(super) fn version() -> u32 {
-        SCHEMA
-    }
-
     /// The record as JSON, in lines.
     ///
     /// # Errors

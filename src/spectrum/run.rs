@@ -15,11 +15,12 @@ use crate::observable::Observable;
 use crate::operator::{Operator, SiteKind};
 use crate::problem::LatticeProblem;
 use crate::problem::run::{ChosenDevice, RunContext, choose_device};
-use crate::report::{ClusterRecord, ModelRecord};
+use crate::report::{ClusterRecord, ModelRecord, SCHEMA};
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Solver;
 use eigenforge_runtime::{Device, trace};
 use eigenforge_templates::ScalarType;
+use num_complex::Complex64;
 use std::time::Instant;
 
 /// Energies of one level in two sectors differ by at most so many residual norms that count as converged.
@@ -63,7 +64,7 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
     check(&problem)?;
     let refused = |wrong| problem.file.refused(wrong);
     let excitation = Excitation::new(&problem.file, &spec).map_err(refused)?;
-    let own = momentum_of(&problem.model);
+    let own = problem.model.momentum().map(<[i64]>::to_vec);
     let list: Vec<Option<OnPath>> = match excitation.has_momentum() {
         true => momenta(&problem.file, &spec, own.is_some()).map_err(refused)?.into_iter().map(Some).collect(),
         false if spec.q_is_given => {
@@ -100,7 +101,7 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
                 Some(source) => sources.push(source),
                 None => warnings.push(format!(
                     "no state of the level was found in the sector {}, where symmetry has some: it is left out of the average",
-                    named(&model)
+                    model.sector_text()
                 )),
             }
         }
@@ -129,9 +130,9 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
         let _curve = trace::span("response", "a momentum");
         let (mut response, mut rule) = (Response::default(), Some(0.0));
         for source in &sources {
-            let target = momentum_of(&source.states.model).map(|k| {
+            let target = source.states.model.momentum().map(|k| {
                 let q = q.as_ref().map_or_else(|| vec![0; k.len()], |(_, q)| q.k.clone());
-                moved(&problem.file, &k, &q, excitation.sign())
+                moved(&problem.file, k, &q, excitation.sign())
             });
             let part = source.states.states.len() as f64 / all as f64;
             let own = source.states.response(operator, target.as_deref(), &left_out, &options, &device);
@@ -144,11 +145,13 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
     }
     context.observer.finished();
     warnings.extend(faults(&curves));
-    let record =
-        |source: &Source| LevelSectorRecord { sector: named(&source.states.model), states: source.states.states.len() };
+    let record = |source: &Source| LevelSectorRecord {
+        sector: source.states.model.sector_text(),
+        states: source.states.states.len(),
+    };
     let file = &problem.file;
     Ok(SpectrumRecord {
-        schema: SpectrumRecord::version(),
+        schema: SCHEMA,
         model: ModelRecord { name: file.model.name().into(), file: file.name.clone(), text: file.text.clone() },
         lattice: ClusterRecord::new(&file.lattice),
         of: spec.of.clone(),
@@ -176,7 +179,8 @@ fn check(problem: &LatticeProblem) -> Result<(), Error> {
     if problem.file.solve.precision != ScalarType::F64 {
         return refuse("its vectors are of f64: leave `precision` out of [solve]");
     }
-    Ok(())
+    let amplitudes = (size_of::<Complex64>() as u64).saturating_mul(problem.model.states());
+    Ok(Device::cpu().check_memory("the amplitudes of a state, on the host", amplitudes)?)
 }
 
 fn described(problem: &LatticeProblem, spec: &SpectrumSpec, curves: usize) -> String {
@@ -248,19 +252,6 @@ fn faults(curves: &[SpectrumCurve]) -> Vec<String> {
     found
 }
 
-/// The momentum of a model's sector.
-fn momentum_of(model: &Model) -> Option<Vec<i64>> {
-    model.symmetry_group().and_then(|(group, _)| group.momentum().map(<[i64]>::to_vec))
-}
-
-/// A sector with its momentum, in words.
-fn named(model: &Model) -> String {
-    match momentum_of(model) {
-        Some(k) => format!("{}, k = {k:?}", model.sector()),
-        None => model.sector().to_string(),
-    }
-}
-
 /// The momentum that an operator of momentum q makes of one.
 fn moved(file: &ModelFile, k: &[i64], q: &[i64], sign: i64) -> Vec<i64> {
     let momenta = Momenta::new(&file.lattice);
@@ -321,11 +312,16 @@ fn level(
     }
 }
 
+/// The number of the first state of a level.
+fn first_state(solution: &Solution<'_>, level: usize) -> usize {
+    solution.levels().iter().take(level).map(|level| level.returned).sum()
+}
+
 /// 2Sz of a level, where its states have one.
 fn two_sz(solution: &Solution<'_>, kinds: &[SiteKind], level: usize) -> Result<Option<i64>, Error> {
     let each = kinds.iter().enumerate().filter_map(|(site, kind)| kind.operator("Sz", site));
     let sz = each.fold(Operator::zero(), |sum, own| sum + own).on_kinds(kinds);
-    let first: usize = solution.levels().iter().take(level).map(|level| level.returned).sum();
+    let first = first_state(solution, level);
     let mean = solution.state_averages(first, &[Observable::scalar("2Sz", 2.0 * sz)])?.scalar("2Sz");
     Ok(mean.map(f64::round).filter(|mean| mean.is_finite()).map(|mean| mean as i64))
 }
@@ -344,7 +340,7 @@ fn observed<'m>(solve: Solve<'m>, context: &RunContext) -> Solve<'m> {
 /// The states of a level, and ⟨A†A⟩ of each operator there.
 fn source(solution: &Solution<'_>, level: usize, operators: &[Operator]) -> Result<Source, Error> {
     let states = solution.level_states(level)?;
-    let first: usize = solution.levels().iter().take(level).map(|level| level.returned).sum();
+    let first = first_state(solution, level);
     let kinds = states.model.site_kinds();
     let taken = |operator: &Operator| operator.len() <= MOST_TERMS;
     // Where some states are left out of the basis A may lead to them, and A†A counts those.

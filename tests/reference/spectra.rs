@@ -211,16 +211,7 @@ fn spectra_beyond_all_eigenvectors() {
 
 /// The spectrum of a file on the CPU.
 fn of_file(text: &str) -> SpectrumRecord {
-    let context = RunContext {
-        start: Instant::now(),
-        device: "cpu".into(),
-        ranks: None,
-        runs: 1,
-        overrides: None,
-        tuned: true,
-        checkpoint: None,
-        observer: Arc::new(Silent),
-    };
+    let context = RunContext::new(Instant::now(), "cpu", Arc::new(Silent));
     spectrum(ModelFile::parse("spectrum.toml", text).unwrap_or_else(|error| panic!("{error:?}")), &context).unwrap()
 }
 

@@ -24,6 +24,8 @@ const LOOK: usize = 10;
 const UNCHANGED: f64 = 1e-10;
 /// States of sectors in which chains are followed to their end: some minutes of two cores.
 const MOST_EXACT: u64 = 2048;
+/// Bytes of a state of a sector that is reached: its amplitude, and both parts of it in a start.
+const HOST_BYTES: u64 = 32;
 /// Vectors of a chain on a device that keeps a table beside them: three of the recurrence and a few more.
 const VECTORS: u64 = 6;
 /// Poles this close, in parts of the width of the chains' spectrum, are one: copies of a converged one, or the same from two chains.
@@ -101,6 +103,9 @@ impl LevelStates {
                     (format!("exact, in a sector of {states} states"), "lanczos, or sectors of at most 2048 states");
                 return Err(SolveError::Option { name: "method", value, expected }.into());
             }
+            let host = HOST_BYTES.saturating_mul(states);
+            Device::cpu()
+                .check_memory("what an operator makes of a state, and the start of its chain, on the host", host)?;
             let mut starts = Vec::new();
             for state in 0..self.states.len() {
                 let mut vector = self.excited(state, &target)?;
@@ -111,7 +116,7 @@ impl LevelStates {
                     starts.extend(real_starts(&target.model, vector));
                 }
             }
-            let name = sector_name(&target.model);
+            let name = target.model.sector_text();
             response.sectors.push(ReachedSector { name, states: target.model.states() });
             if starts.is_empty() {
                 continue;
@@ -130,10 +135,8 @@ impl LevelStates {
 
     /// Takes the level's own states out of a vector of the same sector; leaves one of another sector as it is.
     fn take_out(&self, vector: &mut [Complex64], target: &ResponseTarget) -> Result<(), RunError> {
-        let momentum =
-            |model: &Model| model.symmetry_group().and_then(|(group, _)| group.momentum().map(<[i64]>::to_vec));
         let is_same = target.model.charges_of_sector() == self.model.charges_of_sector()
-            && momentum(&target.model) == momentum(&self.model);
+            && target.model.momentum() == self.model.momentum();
         if !is_same {
             return Ok(());
         }
@@ -144,15 +147,6 @@ impl LevelStates {
             vector.iter_mut().zip(&own).for_each(|(v, own)| *v -= overlap * own);
         }
         Ok(())
-    }
-}
-
-/// The charges of a sector with its momentum.
-fn sector_name(model: &Model) -> String {
-    let momentum = model.symmetry_group().and_then(|(group, _)| group.momentum().map(<[i64]>::to_vec));
-    match momentum {
-        Some(k) => format!("{}, k = {k:?}", model.sector()),
-        None => model.sector().to_string(),
     }
 }
 

@@ -27,6 +27,22 @@ pub struct RunContext {
     pub observer: Arc<dyn RunObserver>,
 }
 
+impl RunContext {
+    /// A run by itself on a device, with nothing else asked for.
+    pub fn new(start: Instant, device: &str, observer: Arc<dyn RunObserver>) -> RunContext {
+        RunContext {
+            start,
+            device: device.into(),
+            ranks: None,
+            runs: 1,
+            overrides: None,
+            tuned: true,
+            checkpoint: None,
+            observer,
+        }
+    }
+}
+
 /// Where the state of a run is saved, how often, and whether it goes on from there.
 #[derive(Clone, Debug)]
 pub struct CheckpointRequest {

@@ -150,16 +150,7 @@ mod tests {
     use std::time::Instant;
 
     fn context(device: &str) -> RunContext {
-        RunContext {
-            start: Instant::now(),
-            device: device.into(),
-            ranks: None,
-            runs: 1,
-            overrides: None,
-            tuned: true,
-            checkpoint: None,
-            observer: Arc::new(Silent),
-        }
+        RunContext::new(Instant::now(), device, Arc::new(Silent))
     }
 
     /// A solve of a thousand states.

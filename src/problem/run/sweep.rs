@@ -499,16 +499,7 @@ mod tests {
 
     /// A sweep on cards, whose points end when `solve` has them end.
     fn left(sweep: &ParameterSweep, cards: usize, solve: impl Fn(usize) -> Result<SweptOutcome, Error> + Sync) -> Left {
-        let context = RunContext {
-            start: Instant::now(),
-            device: "sim".into(),
-            ranks: None,
-            runs: 1,
-            overrides: None,
-            tuned: true,
-            checkpoint: None,
-            observer: Arc::new(Silent),
-        };
+        let context = RunContext::new(Instant::now(), "sim", Arc::new(Silent));
         let (mut record, mut seen) = (ParameterSweepRecord::default(), Vec::new());
         let mut each = |record: &ParameterSweepRecord| seen.push(record.points.len());
         let waiting = Vec::new();

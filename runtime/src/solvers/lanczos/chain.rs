@@ -73,7 +73,7 @@ pub fn krylov_chain<T: Scalar>(
     let is_short = operator.dimension() <= SHORT && run.spare(operator, VECTORS) > steps;
     let capacity = if is_short { steps + 1 } else { 0 };
     let mut recurrence = Recurrence::new(&run, operator, capacity)?;
-    *recurrence.start() = operator.device().upload(start)?;
+    recurrence.start().write_part(0, start)?;
     let weight = {
         let own = recurrence.start();
         run.algebra.dot(own, own)?
