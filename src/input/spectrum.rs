@@ -36,6 +36,15 @@ pub struct SpectrumSpec {
     pub state_span: Range<usize>,
     /// `average`.
     pub average: AveragedStates,
+    /// `direction` of a current or of dimers, of length 1, and where it is in the file.
+    pub direction: Option<([f64; 2], Range<usize>)>,
+}
+
+impl SpectrumSpec {
+    /// The direction of a current or of dimers: along x unless given.
+    pub fn direction(&self) -> [f64; 2] {
+        self.direction.as_ref().map_or([1.0, 0.0], |(direction, _)| *direction)
+    }
 }
 
 /// Momenta of a spectrum.
@@ -109,6 +118,7 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Spectrum
         state: section.count("state", 0).map_or(0, |state| state.value),
         state_span: section.place("state"),
         average: section.choice("average", &AveragedStates::WORDS).map_or(AveragedStates::Level, |word| word.value),
+        direction: section.numbers("direction").and_then(|numbers| unit(numbers, problems)),
     };
     section.finish("key", |_| None);
     (problems.len() == before).then_some(spec)
@@ -120,6 +130,19 @@ fn positive(number: &Placed<f64>, key: &str, problems: &Problems) -> f64 {
         problems.add(number.span.clone(), Wrong::OutOfRange { key: key.into(), expected, found });
     }
     number.value
+}
+
+/// A vector of two numbers, at length 1.
+fn unit(numbers: Placed<Vec<f64>>, problems: &Problems) -> Option<([f64; 2], Range<usize>)> {
+    if let [x, y] = numbers.value[..] {
+        let length = x.hypot(y);
+        if length > 0.0 && length.is_finite() {
+            return Some(([x / length, y / length], numbers.span));
+        }
+    }
+    let (key, expected) = ("direction".into(), "a vector of two numbers, such as [1.0, 0.0]".into());
+    problems.add(numbers.span, Wrong::OutOfRange { key, expected, found: format!("{:?}", numbers.value) });
+    None
 }
 
 /// `{ from = …, to = …, points = … }`.

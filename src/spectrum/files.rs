@@ -5,9 +5,10 @@
 //! * `omega`, f64 \[points\]; `q`, f64 \[momenta, 2\], in one over the nearest-neighbour distance; `k`, i64 \[momenta, numbers\];
 //! * `curve`, f64 \[momenta, points\]: S(q, ω);
 //! * `moments`, f64 \[momenta, 3\];
+//! * `conductivity`, f64 \[points\]: Re σ(ω) without the part at ω = 0, of a current;
 //! * `poles` and `weights`, f64 \[all\], those of one momentum after those of another; `first`, u64 \[momenta + 1\]: where each begins.
 //!
-//! spectrum.csv has a column `omega` and one for each momentum. spectrum.svg is a map of the momenta, of up to four a chart of curves.
+//! spectrum.csv has a column `omega`, one for each momentum and that of the conductivity. spectrum.svg is a map of the momenta, of up to four a chart of curves.
 
 use super::record::SpectrumRecord;
 use crate::files::publish;
@@ -72,6 +73,9 @@ impl SpectrumRecord {
                 )?;
                 npz.add_array("poles", &column(0))?;
                 npz.add_array("weights", &column(1))?;
+                if let Some(conductivity) = &self.conductivity {
+                    npz.add_array("conductivity", &Array1::from(conductivity.curve.clone()))?;
+                }
                 npz.add_array("first", &first)
             };
             write()
@@ -95,11 +99,16 @@ impl SpectrumRecord {
             }
             headings.push(own);
         }
+        let sigma = self.conductivity.as_ref();
+        headings.extend(sigma.map(|_| "conductivity".into()));
         let mut out = format!("omega,{}\n", headings.join(","));
         for (point, omega) in self.omega.iter().enumerate() {
             let _ = write!(out, "{omega:?}");
             self.curves.iter().for_each(|curve| {
                 let _ = write!(out, ",{:?}", curve.curve[point]);
+            });
+            sigma.into_iter().for_each(|sigma| {
+                let _ = write!(out, ",{:?}", sigma.curve[point]);
             });
             out.push('\n');
         }
@@ -119,8 +128,14 @@ impl SpectrumRecord {
                 points: self.omega.iter().copied().zip(curve.curve.iter().copied()).collect(),
                 style: Style::Line,
             };
-            let series: Vec<Series> = self.curves.iter().map(series).collect();
-            let height = Axis { least: Some(0.0), ..Axis::new("S(q, ω)") };
+            let (series, height): (Vec<Series>, _) = match &self.conductivity {
+                Some(conductivity) => {
+                    let points = self.omega.iter().copied().zip(conductivity.curve.iter().copied()).collect();
+                    (vec![Series { name: String::new(), points, style: Style::Line }], "Re σ(ω)")
+                }
+                None => (self.curves.iter().map(series).collect(), "S(q, ω)"),
+            };
+            let height = Axis { least: Some(0.0), ..Axis::new(height) };
             return picture(SIZE, |area| {
                 Ok(chart(area, &title, [&energy, &height], &series).map_err(|error| error.to_string())?)
             });

@@ -2,13 +2,15 @@
 //!
 //! ```text
 //! [spectrum] → operator at each q → level, in every sector that has a part of it → A|a⟩, chains → curves, poles, sum rules → report, files
-//!              operator.rs, path.rs   run.rs, partners.rs                          exact::Response   record.rs, files.rs
+//!   operator.rs, current.rs, path.rs   run.rs, partners.rs                          exact::Response   record.rs, files.rs
 //! ```
 //!
 //! A_q = N^(−1/2) Σ_j e^(−iq·r_j) O_j with r_j the position of site j; adding an electron is c†_k = N^(−1/2) Σ_j e^(+ik·r_j) c†_j, so that both it and
 //! removing carry the momentum of the electron. S(q, ω) = (1/g) Σ_a Σ_n |⟨n|A_q|a⟩|² δ(ω − E_n + E) over the g states of the level. ω counts from
 //! the level's energy; removing is drawn at −(E_n − E).
 
+mod conductivity;
+mod current;
 mod files;
 mod operator;
 mod partners;
@@ -16,5 +18,6 @@ mod path;
 mod record;
 mod run;
 
+pub use conductivity::ConductivityRecord;
 pub use record::{SpectrumCurve, SpectrumRecord};
 pub use run::spectrum;

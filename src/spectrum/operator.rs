@@ -2,6 +2,7 @@
 //!
 //! In: `of`, a name or a text, on the sites of a file. Out: A_q, and by how much it changes the momentum.
 
+use super::current::{Current, current, dimers};
 use crate::input::{InputProblem, ModelFile, SpectrumSpec, Wrong};
 use crate::observable::{Names, ParameterValue, read_operator};
 use crate::operator::{Operator, SiteKind, Spin, build};
@@ -13,8 +14,20 @@ use num_complex::Complex64;
 pub(super) struct Excitation<'f> {
     file: &'f ModelFile,
     spec: &'f SpectrumSpec,
+    hamiltonian: &'f Operator,
     kinds: Vec<SiteKind>,
-    at_site: Option<AtSite>,
+    named: Option<Named>,
+}
+
+/// An operator with a name.
+#[derive(Clone, Copy)]
+enum Named {
+    /// A sum over sites.
+    AtSite(AtSite),
+    /// "dimer": a sum over the bonds along a direction.
+    Dimers,
+    /// "current": that of H, at q = 0.
+    Current,
 }
 
 /// A named operator of a site.
@@ -32,7 +45,7 @@ fn of_electrons(kind: SiteKind, operator: Operator) -> Option<Operator> {
 }
 
 /// Names with their operators.
-const NAMES: [(&str, AtSite); 10] = [
+const NAMES: [(&str, Named); 12] = [
     ("Sz", plain(|kind, site| kind.operator("Sz", site))),
     ("Sp", plain(|kind, site| kind.operator("S+", site))),
     ("Sm", plain(|kind, site| kind.operator("S-", site))),
@@ -43,18 +56,20 @@ const NAMES: [(&str, AtSite); 10] = [
     ("add_dn", adding(|kind, site| of_electrons(kind, build::cdag(site, Spin::Down)))),
     ("remove_up", removing(|kind, site| of_electrons(kind, build::c(site, Spin::Up)))),
     ("remove_dn", removing(|kind, site| of_electrons(kind, build::c(site, Spin::Down)))),
+    ("dimer", Named::Dimers),
+    ("current", Named::Current),
 ];
 
-const fn plain(operator: fn(SiteKind, usize) -> Option<Operator>) -> AtSite {
-    AtSite { operator, sign: -1.0, removes: false }
+const fn plain(operator: fn(SiteKind, usize) -> Option<Operator>) -> Named {
+    Named::AtSite(AtSite { operator, sign: -1.0, removes: false })
 }
 
-const fn adding(operator: fn(SiteKind, usize) -> Option<Operator>) -> AtSite {
-    AtSite { operator, sign: 1.0, removes: false }
+const fn adding(operator: fn(SiteKind, usize) -> Option<Operator>) -> Named {
+    Named::AtSite(AtSite { operator, sign: 1.0, removes: false })
 }
 
-const fn removing(operator: fn(SiteKind, usize) -> Option<Operator>) -> AtSite {
-    AtSite { operator, sign: -1.0, removes: true }
+const fn removing(operator: fn(SiteKind, usize) -> Option<Operator>) -> Named {
+    Named::AtSite(AtSite { operator, sign: -1.0, removes: true })
 }
 
 /// A function of a text: e^(−iq·r_i) / √N.
@@ -64,31 +79,64 @@ impl<'f> Excitation<'f> {
     /// The operator of a file's `[spectrum]`.
     ///
     /// # Errors
-    /// A name or a text that is no operator of these sites, at its place.
-    pub(super) fn new(file: &'f ModelFile, spec: &'f SpectrumSpec) -> Result<Excitation<'f>, InputProblem> {
+    /// A name or a text that is no operator of these sites, at its place; a direction that it does not have.
+    pub(super) fn new(
+        file: &'f ModelFile,
+        hamiltonian: &'f Operator,
+        spec: &'f SpectrumSpec,
+    ) -> Result<Excitation<'f>, InputProblem> {
         let kinds = file.model.site_kinds(file.lattice.sites().len());
-        let at_site = NAMES.iter().find(|(name, _)| *name == spec.of).map(|(_, at_site)| *at_site);
-        let excitation = Excitation { file, spec, kinds, at_site };
+        let named = NAMES.iter().find(|(name, _)| *name == spec.of).map(|(_, named)| *named);
+        let excitation = Excitation { file, spec, hamiltonian, kinds, named };
+        if let (Some((_, span)), None | Some(Named::AtSite(_))) = (&spec.direction, named) {
+            let (key, expected) = ("direction".into(), "left out: \"current\" and \"dimer\" have one".into());
+            let what = Wrong::OutOfRange { key, expected, found: format!("one beside of = {:?}", spec.of) };
+            return Err(InputProblem { what, span: span.clone() });
+        }
         excitation.operator(None)?;
         Ok(excitation)
     }
 
     /// Whether there is a curve for each momentum.
     pub(super) fn has_momentum(&self) -> bool {
-        self.at_site.is_some() || with_phases(&self.spec.of, [""; 2]).1
+        match self.named {
+            Some(Named::AtSite(_) | Named::Dimers) => true,
+            Some(Named::Current) => false,
+            None => with_phases(&self.spec.of, [""; 2]).1,
+        }
+    }
+
+    /// J and K, of "current".
+    ///
+    /// # Errors
+    /// No current of H along the direction.
+    pub(super) fn current(&self) -> Result<Option<Current>, InputProblem> {
+        if !matches!(self.named, Some(Named::Current)) {
+            return Ok(None);
+        }
+        let found = current(self.hamiltonian, &self.file.lattice, self.spec.direction());
+        found.map(Some).map_err(|message| self.refused(message))
+    }
+
+    fn refused(&self, message: String) -> InputProblem {
+        InputProblem { what: Wrong::Observable { name: "of".into(), message }, span: self.spec.of_span.clone() }
+    }
+
+    fn at_site(&self) -> Option<AtSite> {
+        match self.named {
+            Some(Named::AtSite(at_site)) => Some(at_site),
+            _ => None,
+        }
     }
 
     /// The momentum by which it changes that of a state, in parts of q.
     pub(super) fn sign(&self) -> i64 {
-        match self.at_site {
-            Some(at_site) => at_site.sign as i64,
-            None => -1,
-        }
+        self.at_site().map_or(-1, |at_site| at_site.sign as i64)
     }
 
     /// Whether its energies are drawn with the other sign.
     pub(super) fn removes(&self) -> bool {
-        self.at_site.is_some_and(|at_site| at_site.removes)
+        self.at_site().is_some_and(|at_site| at_site.removes)
     }
 
     /// The operator at a momentum; without one at q = 0, or of a text without phases.
@@ -97,10 +145,8 @@ impl<'f> Excitation<'f> {
     /// No operator of these sites.
     pub(super) fn operator(&self, q: Option<&MomentumRecord>) -> Result<Operator, InputProblem> {
         let spec = self.spec;
-        let refused =
-            |message: String, span| InputProblem { what: Wrong::Observable { name: "of".into(), message }, span };
         let phases = phases(&self.file.lattice, q);
-        let Some(AtSite { operator, sign, .. }) = self.at_site else {
+        let Some(named) = self.named else {
             let mut parameters = self.file.model.parameters();
             // Names that no parameter of the file has.
             let mut name = PHASE.to_string();
@@ -120,14 +166,22 @@ impl<'f> Excitation<'f> {
                     "; in a text `phase(i)` is e^(−iq·r_i)/√N, and the names of operators are {}",
                     known.join(", ")
                 );
-                refused(own + &names, spec.of_span.clone())
+                self.refused(own + &names)
             });
+        };
+        let AtSite { operator, sign, .. } = match named {
+            Named::AtSite(at_site) => at_site,
+            Named::Dimers => {
+                let found = dimers(&self.file.lattice, &self.kinds, &phases, spec.direction());
+                return found.map_err(|message| self.refused(message));
+            }
+            Named::Current => return Ok(self.current()?.map_or_else(Operator::zero, |current| current.operator)),
         };
         let mut sum = Operator::zero();
         for (site, (kind, phase)) in self.kinds.iter().zip(phases).enumerate() {
             let Some(own) = operator(*kind, site) else {
                 let message = format!("site {site} is of kind \"{kind}\", which has no {}", spec.of);
-                return Err(refused(message, spec.of_span.clone()));
+                return Err(self.refused(message));
             };
             sum = sum + phase.re * own.clone() - sign * phase.im * own.times_i();
         }

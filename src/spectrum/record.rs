@@ -1,5 +1,6 @@
 //! What a spectrum leaves behind: printed for people, as JSON for programs.
 
+use super::conductivity::ConductivityRecord;
 use crate::report::{ClusterRecord, EnergyFormat, ModelRecord, MomentumRecord, ReportError, json};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -25,6 +26,8 @@ pub struct SpectrumRecord {
     pub omega: Vec<f64>,
     /// A curve for each momentum; one of an operator without.
     pub curves: Vec<SpectrumCurve>,
+    /// The optical conductivity, of "current"; else `null`.
+    pub conductivity: Option<ConductivityRecord>,
     /// Σ of the weights of all curves.
     pub total_weight: f64,
     /// Whether each curve changes less than by a thousandth from half of its steps to all.
@@ -149,6 +152,9 @@ impl SpectrumRecord {
             );
         }
         line(&mut out, format_args!(""));
+        if let Some(conductivity) = &self.conductivity {
+            line(&mut out, format_args!("{conductivity}"));
+        }
         line(&mut out, format_args!("weight of all curves {:.8}", self.total_weight));
         let [level, total] = self.seconds;
         line(&mut out, format_args!("on {}; {total:.2} s, of them the level {level:.2}", self.device));

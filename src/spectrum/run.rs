@@ -3,6 +3,8 @@
 //! In: a file with `[spectrum]`, a [`RunContext`]. Out: a [`SpectrumRecord`]. The level is that of the file's sector; others may have states of
 //! it ([`super::partners`]).
 
+use super::conductivity::ConductivityRecord;
+use super::current::Current;
 use super::operator::Excitation;
 use super::partners::{Spins, partners};
 use super::path::{OnPath, momenta};
@@ -32,10 +34,20 @@ const MOST_TERMS: usize = 512;
 struct Source {
     states: LevelStates,
     sum_rules: Vec<Option<f64>>,
+    /// Those that are [`Wanted`].
+    averages: Vec<f64>,
     /// The residual norm up to which its states count as converged, and whether they have.
     tolerance: f64,
     converged: bool,
     complete: bool,
+}
+
+/// What is asked of the states of a level.
+struct Wanted {
+    /// A of each momentum.
+    operators: Vec<Operator>,
+    /// Averages of one number.
+    measured: Vec<Observable>,
 }
 
 impl Source {
@@ -63,13 +75,17 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
     let problem = LatticeProblem::new(file)?;
     check(&problem)?;
     let refused = |wrong| problem.file.refused(wrong);
-    let excitation = Excitation::new(&problem.file, &spec).map_err(refused)?;
+    let excitation = Excitation::new(&problem.file, problem.model.operator(), &spec).map_err(refused)?;
     let own = problem.model.momentum().map(<[i64]>::to_vec);
     let list: Vec<Option<OnPath>> = match excitation.has_momentum() {
         true => momenta(&problem.file, &spec, own.is_some()).map_err(refused)?.into_iter().map(Some).collect(),
         false if spec.q_is_given => {
-            let message =
-                "`q` is given, and the text has no `phase(i)`, e^(−iq·r_i)/√N: write it at each term, or leave `q` out";
+            let message = match spec.of.as_str() {
+                "current" => "`q` is given, and the current is that of q = 0: leave `q` out",
+                _ => {
+                    "`q` is given, and the text has no `phase(i)`, e^(−iq·r_i)/√N: write it at each term, or leave `q` out"
+                }
+            };
             let what = Wrong::Observable { name: "of".into(), message: message.into() };
             return Err(refused(InputProblem { what, span: spec.of_span.clone() }).into());
         }
@@ -86,18 +102,28 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
         }
         operators.push(operator);
     }
-    context.observer.plan(&described(&problem, &spec, operators.len()))?;
+    let current = excitation.current().map_err(refused)?;
+    if current.is_some() && spec.state > 0 {
+        let (expected, found) = ("0: the conductivity is that of the lowest level".into(), spec.state.to_string());
+        let what = Wrong::OutOfRange { key: "state".into(), expected, found };
+        return Err(refused(InputProblem { what, span: spec.state_span.clone() }).into());
+    }
+    let measured = current.iter().flat_map(|Current { operator, kinetic }| {
+        [("current", operator), ("kinetic", kinetic)].map(|(name, operator)| Observable::scalar(name, operator.clone()))
+    });
+    let wanted = Wanted { operators, measured: measured.collect() };
+    context.observer.plan(&described(&problem, &spec, wanted.operators.len()))?;
 
     let started = Instant::now();
     let (mut warnings, mut sources) = (Vec::new(), Vec::new());
     let mut device = None;
-    let (first, spins) = level(&problem, &spec, &operators, context, &mut device, &mut warnings)?;
+    let (first, spins) = level(&problem, &spec, &wanted, context, &mut device, &mut warnings)?;
     let device = device.unwrap_or_else(Device::cpu);
     let energy = first.states.energy;
     sources.push(first);
     if spec.average == AveragedStates::Level {
         for model in partners(&problem, own, spins, &mut warnings)? {
-            match partner(&problem, &model, &sources[0], &operators, context, &device)? {
+            match partner(&problem, &model, &sources[0], &wanted, context, &device)? {
                 Some(source) => sources.push(source),
                 None => warnings.push(format!(
                     "no state of the level was found in the sector {}, where symmetry has some: it is left out of the average",
@@ -116,6 +142,14 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
     let level_seconds = started.elapsed().as_secs_f64();
 
     let all: usize = sources.iter().map(|source| source.states.states.len()).sum();
+    if current.is_some() && all > 1 {
+        let message = format!(
+            "the lowest level has {all} states, and D is defined for one: take a sector in which it has one, and average = \"sector\""
+        );
+        let what = Wrong::Observable { name: "of".into(), message };
+        return Err(refused(InputProblem { what, span: spec.of_span.clone() }).into());
+    }
+    let connected = spec.connected || current.is_some();
     let omega = window(&spec);
     let sign = if excitation.removes() { -1.0 } else { 1.0 };
     let drawn: Vec<f64> = omega.iter().map(|omega| sign * omega).collect();
@@ -124,9 +158,9 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
         omega: if spec.method == SpectrumMethod::Exact { Vec::new() } else { drawn.clone() },
         eta: spec.eta,
     };
-    let left_out: Vec<&LevelStates> = sources.iter().filter(|_| spec.connected).map(|source| &source.states).collect();
-    let mut curves = Vec::new();
-    for (number, (q, operator)) in list.iter().zip(&operators).enumerate() {
+    let left_out: Vec<&LevelStates> = sources.iter().filter(|_| connected).map(|source| &source.states).collect();
+    let (mut curves, mut conductivity) = (Vec::new(), None);
+    for (number, (q, operator)) in list.iter().zip(&wanted.operators).enumerate() {
         let _curve = trace::span("response", "a momentum");
         let (mut response, mut rule) = (Response::default(), Some(0.0));
         for source in &sources {
@@ -139,7 +173,19 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
             response.add(own?, part);
             rule = rule.zip(source.sum_rules[number]).map(|(sum, own)| sum + part * own);
         }
-        let curve = curve(q.clone(), &response, &drawn, &spec, (sign, rule.filter(|_| !spec.connected)))?;
+        if current.is_some() {
+            let [mean, kinetic] = [0, 1].map(|number| sources[0].averages[number]);
+            let sites = problem.model.sites();
+            let found = ConductivityRecord::new(&response, [mean, kinetic], sites, &spec, &omega)?;
+            if !found.converged(sites) {
+                let change = found.change;
+                warnings.push(format!(
+                    "the Drude weight changes by {change:.1e} from half of the steps to all: more `steps`"
+                ));
+            }
+            conductivity = Some(found);
+        }
+        let curve = curve(q.clone(), &response, &drawn, &spec, (sign, rule.filter(|_| !connected)))?;
         context.observer.stage("spectrum", &format!("{} of {}: {}", number + 1, list.len(), curve.name()));
         curves.push(curve);
     }
@@ -162,6 +208,7 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
         total_weight: curves.iter().map(|curve| curve.moments[0]).sum(),
         converged: level_converged && curves.iter().all(SpectrumCurve::converged),
         curves,
+        conductivity,
         device: device.name(),
         seconds: [level_seconds, context.start.elapsed().as_secs_f64()],
         warnings,
@@ -263,7 +310,7 @@ fn moved(file: &ModelFile, k: &[i64], q: &[i64], sign: i64) -> Vec<i64> {
 fn level(
     problem: &LatticeProblem,
     spec: &SpectrumSpec,
-    operators: &[Operator],
+    wanted: &Wanted,
     context: &RunContext,
     device: &mut Option<Device>,
     warnings: &mut Vec<String>,
@@ -308,7 +355,7 @@ fn level(
                 .map(|two_sz| Spins { two_s: two_s.into(), two_sz }),
             None => None,
         };
-        return Ok((source(&solution, spec.state, operators)?, spins));
+        return Ok((source(&solution, spec.state, wanted)?, spins));
     }
 }
 
@@ -337,8 +384,9 @@ fn observed<'m>(solve: Solve<'m>, context: &RunContext) -> Solve<'m> {
     solve.tuned(context.tuned).progress(move |progress| observer.iteration(progress))
 }
 
-/// The states of a level, and ⟨A†A⟩ of each operator there.
-fn source(solution: &Solution<'_>, level: usize, operators: &[Operator]) -> Result<Source, Error> {
+/// The states of a level, with ⟨A†A⟩ of each operator and the averages that are wanted there.
+fn source(solution: &Solution<'_>, level: usize, wanted: &Wanted) -> Result<Source, Error> {
+    let Wanted { operators, measured } = wanted;
     let states = solution.level_states(level)?;
     let first = first_state(solution, level);
     let kinds = states.model.site_kinds();
@@ -350,11 +398,13 @@ fn source(solution: &Solution<'_>, level: usize, operators: &[Operator]) -> Resu
             let operator = operator.clone().on_kinds(&kinds).reduced();
             Observable::scalar(&format!("q{number}"), (operator.adjoint() * operator).on_kinds(&kinds))
         });
-    let averages = solution.state_averages(first, &products.collect::<Vec<_>>())?;
+    let observables: Vec<Observable> = products.chain(measured.iter().cloned()).collect();
+    let averages = solution.state_averages(first, &observables)?;
+    let measured = measured.iter().map(|observable| averages.scalar(&observable.name).unwrap_or(f64::NAN)).collect();
     let sum_rules = (0..operators.len()).map(|number| averages.scalar(&format!("q{number}"))).collect();
     let found = &solution.levels()[level];
     let (tolerance, converged) = (solution.eigenpairs().tolerance, problem_converged(solution));
-    Ok(Source { states, sum_rules, tolerance, converged, complete: found.complete })
+    Ok(Source { states, sum_rules, averages: measured, tolerance, converged, complete: found.complete })
 }
 
 /// The level in another sector: the one whose energy is closest, if it is the same.
@@ -362,7 +412,7 @@ fn partner(
     problem: &LatticeProblem,
     model: &Model,
     own: &Source,
-    operators: &[Operator],
+    wanted: &Wanted,
     context: &RunContext,
     device: &Device,
 ) -> Result<Option<Source>, Error> {
@@ -376,7 +426,7 @@ fn partner(
         let levels = solution.levels().iter().enumerate();
         let closest = levels.min_by(|a, b| apart(a.1.value).total_cmp(&apart(b.1.value))).map(|(level, _)| level);
         if let Some(level) = closest {
-            let found = source(&solution, level, operators)?;
+            let found = source(&solution, level, wanted)?;
             let (distance, same) = own.distance(&found);
             if distance <= same {
                 return Ok(Some(found));

@@ -54,6 +54,25 @@ fn what_is_wrong_is_said_with_what_was_expected() {
         ),
         (spectrum(&format!("of = \"Sz\"\nsteps = 0\n{WINDOW}")), vec!["`steps`"]),
         (
+            spectrum(&format!("of = \"Sz\"\ndirection = [1.0, 0.0]\n{WINDOW}")),
+            vec!["`direction` should be left out", "one beside of = \"Sz\""],
+        ),
+        (spectrum(&format!("of = \"dimer\"\ndirection = [0, 0]\n{WINDOW}")), vec!["a vector of two numbers"]),
+        (
+            spectrum(&format!("of = \"dimer\"\ndirection = [0.0, 1.0]\n{WINDOW}")),
+            vec!["no bond points along [0.0, 1.0]", "bonds point along [1.0000, 0.0000]"],
+        ),
+        (spectrum(&format!("of = \"current\"\nq = [1]\n{WINDOW}")), vec!["the current is that of q = 0"]),
+        (spectrum(&format!("of = \"current\"\nstate = 1\n{WINDOW}")), vec!["that of the lowest level"]),
+        (
+            spectrum(&format!("of = \"current\"\n{WINDOW}")).replace("size = 8", "size = 2"),
+            vec!["how far", "two ways around the cluster are as short"],
+        ),
+        (
+            spectrum(&format!("of = \"current\"\n{WINDOW}")).replace("size = 8", "size = 5").replace("= 0\n", "= 1\n"),
+            vec!["the lowest level has 4 states, and D is defined for one"],
+        ),
+        (
             format!("{RING}[symmetry]\nk = 0\n[spectrum]\nof = \"sz(0)\"\n{WINDOW}"),
             vec!["it is of no momentum", "leave [symmetry] out"],
         ),

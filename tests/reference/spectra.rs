@@ -356,3 +356,87 @@ fn levels_are_averaged_whole_from_any_of_their_sectors() {
     let found = of_file(&text);
     assert!(found.total_weight.abs() < 1e-12 && found.warnings.is_empty(), "{:?}", found.warnings);
 }
+
+#[derive(Deserialize)]
+struct Conductor {
+    id: String,
+    sites: usize,
+    u: f64,
+    up: usize,
+    down: usize,
+    periodic: bool,
+    phase: f64,
+    energy: f64,
+    kinetic: f64,
+    current: f64,
+    drude: f64,
+    regular: f64,
+    poles: Vec<[f64; 2]>,
+}
+
+/// Drude weights and poles of the current (tests/data/spectra/conductivity.json, dense; D also as second difference of the energy): rings of
+/// 4n sites have a negative D, open chains none, a flux makes a persistent current. In a sector of momentum they are the same.
+#[test]
+fn conductivities_are_those_of_all_eigenvectors() {
+    for case in read::<Vec<Conductor>>("spectra/conductivity.json") {
+        let Conductor { id, sites, u, up, down, phase, .. } = &case;
+        let boundary = if case.periodic { "periodic" } else { "open" };
+        let head = format!(
+            "[model]\nname = \"terms\"\nsite = \"electron\"\n\
+             H = \"sum(<i, j> in bonds, s in [Up, Down]; -(exp(I * phi) * cdag(j, s) * c(i, s) + h.c.)) \
+             + sum(i in sites; u * n(i, Up) * n(i, Down))\"\n\
+             [lattice]\nkind = \"chain\"\nsize = {sites}\nboundary = \"{boundary}\"\n[sector]\nup = {up}\ndown = {down}\n\
+             [parameters]\nphi = {phase:?}\nu = {u:?}\n[solve]\ntolerance = 1e-12\n"
+        );
+        let wanted =
+            "[spectrum]\nof = \"current\"\naverage = \"sector\"\nomega = { from = 0.0, to = 20.0, points = 2001 }\n";
+        let momenta: &[i64] = if case.periodic { &[0, 2] } else { &[] };
+        let sectors = momenta.iter().map(|k| format!("[symmetry]\nk = {k}\n")).chain([String::new()]);
+        let mut found = sectors.map(|sector| of_file(&format!("{head}{sector}{wanted}")));
+        let is_level = |record: &SpectrumRecord| (record.energy - case.energy).abs() < 1e-9;
+        let mut any = 0;
+        for record in found.by_ref().filter(is_level) {
+            any += 1;
+            let conductivity = record.conductivity.as_ref().unwrap();
+            for (name, got, expected) in [
+                ("D", conductivity.drude_weight, case.drude),
+                ("K", conductivity.kinetic_energy, case.kinetic),
+                ("J", conductivity.current, case.current),
+                ("regular", conductivity.regular_weight, case.regular),
+            ] {
+                assert!((got - expected).abs() < 1e-8, "{id}: {name} {got} for {expected}");
+            }
+            let poles: Vec<[f64; 2]> =
+                record.curves[0].poles.iter().copied().filter(|[_, weight]| *weight > 1e-9).collect();
+            assert_eq!(poles.len(), case.poles.len(), "{id}: {poles:?}");
+            for ([at, weight], [expected_at, expected_weight]) in poles.iter().zip(&case.poles) {
+                assert!((at - expected_at).abs() < 1e-8 && (weight - expected_weight).abs() < 1e-8, "{id} at {at}");
+            }
+            // ∫ Re σ dω from 0 is half of the regular part's, but for the tails of the poles.
+            let area: f64 = conductivity.curve.iter().sum::<f64>() * 0.01;
+            let regular = std::f64::consts::PI / *sites as f64 * case.regular;
+            assert!((area - regular).abs() < 0.02 * regular.max(1e-9), "{id}: {area} for {regular}");
+            assert!(record.converged, "{id}: {:?}", record.warnings);
+        }
+        assert_eq!(any, if case.periodic { 2 } else { 1 }, "{id}: the level was in no sector of momentum");
+    }
+}
+
+/// "dimer" is the text that says the same, along either direction.
+#[test]
+fn dimers_are_products_along_bonds() {
+    let head = "[model]\nname = \"heisenberg\"\nj = 1.0\n[lattice]\nkind = \"square\"\nsize = [4, 2]\n\
+                boundary = [\"periodic\", \"open\"]\n[sector]\ntwo_sz = 0\n[spectrum]\n\
+                omega = { from = 0.0, to = 6.0, points = 7 }\nq = [[1, 0], [2, 0]]\n";
+    for (keys, text) in [
+        ("", "sum(y in 0..2, x in 0..4; phase(x + 4 * y) * sdots(x + 4 * y, (x + 1) % 4 + 4 * y))"),
+        ("direction = [0.0, 2.0]\n", "sum(i in 0..4; phase(i) * sdots(i, i + 4))"),
+    ] {
+        let [named, written] = [format!("of = \"dimer\"\n{keys}"), format!("of = \"{text}\"\n")]
+            .map(|keys| of_file(&format!("{head}{keys}")));
+        for (a, b) in named.curves.iter().zip(&written.curves) {
+            assert!(a.moments[0] > 0.01 && (a.moments[0] - b.moments[0]).abs() < 1e-10);
+            assert!(a.curve.iter().zip(&b.curve).all(|(a, b)| (a - b).abs() < 1e-8));
+        }
+    }
+}

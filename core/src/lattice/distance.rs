@@ -25,11 +25,33 @@ impl Lattice {
         if self.spec.kind == LatticeKind::Edges {
             return self.steps_from(i)[j].map_or(f64::INFINITY, |steps| steps as f64);
         }
+        self.shortest(self.between(i, j))
+    }
+
+    /// The shortest vector from site i to site j, around periodic directions too, in units of the nearest-neighbour distance; `None`
+    /// where two ways around are as short, and of an explicit edge list, which has no geometry.
+    ///
+    /// # Panics
+    /// If a site is not in [`Lattice::sites`], as an index into a slice would.
+    pub fn displacement(&self, i: usize, j: usize) -> Option<[f64; 2]> {
+        assert!(i < self.sites && j < self.sites, "sites {i} and {j} of a lattice of {} sites", self.sites);
+        if self.spec.kind == LatticeKind::Edges {
+            return None;
+        }
+        let images = self.images(self.between(i, j));
+        let shortest = images.iter().copied().min_by(|a, b| length(*a).total_cmp(&length(*b)))?;
+        let apart = |image: &[f64; 2]| length([0, 1].map(|axis| image[axis] - shortest[axis])) > SAME;
+        let is_only = images.iter().filter(|image| apart(image)).all(|image| length(*image) > length(shortest) + SAME);
+        is_only.then_some(shortest)
+    }
+
+    /// From one site to another on the infinite lattice.
+    fn between(&self, i: usize, j: usize) -> [f64; 2] {
         let cell = unit_cell(self.spec.kind);
         let basis = &cell.basis;
         let [(from, start), (to, end)] = [i, j].map(|site| self.spec.place(site, basis.len()));
         let between = cartesian([0, 1].map(|d| end[d] as i64 - start[d] as i64), cell.vectors);
-        self.shortest([0, 1].map(|axis| between[axis] + basis[to][axis] - basis[from][axis]))
+        [0, 1].map(|axis| between[axis] + basis[to][axis] - basis[from][axis])
     }
 
     /// The bonds between n-th neighbours (`shell` 1 = nearest, 2 = next-nearest, …), each pair once, in the order of
@@ -129,9 +151,13 @@ impl Lattice {
         steps
     }
 
-    /// Length of the shortest of a vector's periodic images: of the nearest one along each of the two shortest periods, or of
-    /// one of those around it.
+    /// Length of the shortest of a vector's periodic images.
     fn shortest(&self, vector: [f64; 2]) -> f64 {
+        self.images(vector).into_iter().map(length).fold(f64::INFINITY, f64::min)
+    }
+
+    /// A vector's periodic images of which one is the shortest: the nearest one along each of the two shortest periods, and those around it.
+    fn images(&self, vector: [f64; 2]) -> [[f64; 2]; 9] {
         let vectors = primitive_vectors(self.spec.kind);
         let [short, long] = self.spec.shortest_periods().map(|period| cartesian(period, vectors));
         let minus = |a: [f64; 2], times: f64, b: [f64; 2]| [a[0] - times * b[0], a[1] - times * b[1]];
@@ -140,9 +166,10 @@ impl Lattice {
         let across = minus(long, along(long, short), short);
         let near = minus(vector, along(vector, across).round(), long);
         let near = minus(near, along(near, short).round(), short);
-        let around = [-1.0, 0.0, 1.0];
-        let images = around.iter().flat_map(|n| around.iter().map(move |m| minus(minus(near, *n, short), *m, long)));
-        images.map(length).fold(f64::INFINITY, f64::min)
+        std::array::from_fn(|image| {
+            let [n, m] = [image / 3, image % 3].map(|step| step as f64 - 1.0);
+            minus(minus(near, n, short), m, long)
+        })
     }
 }
 

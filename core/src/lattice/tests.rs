@@ -120,6 +120,25 @@ fn coordination_and_bond_kinds_on_a_torus() {
     assert_eq!(ladder.bonds().iter().filter(|bond| bond.kind == 1).count(), 10);
 }
 
+/// The displacement is as long as the distance, leads back, and is none where two ways around are as short.
+#[test]
+fn displacements_are_the_shortest_vectors() {
+    for kind in LatticeKind::NAMED {
+        let lattice = Lattice::named(kind, &[5, 3][..kind.directions()]).periodic();
+        for (i, j) in lattice.sites().flat_map(|i| lattice.sites().map(move |j| (i, j))) {
+            let Some([x, y]) = lattice.displacement(i, j) else { continue };
+            assert!((x.hypot(y) - lattice.distance(i, j)).abs() < 1e-9, "{lattice}: {i} to {j}");
+            let [back_x, back_y] = lattice.displacement(j, i).unwrap();
+            assert!((x + back_x).abs() < 1e-9 && (y + back_y).abs() < 1e-9, "{lattice}: {i} to {j}");
+        }
+        assert!(lattice.bonds_at(1).iter().any(|bond| lattice.displacement(bond.i, bond.j).is_some()), "{lattice}");
+    }
+    let ring = Lattice::chain(4).periodic();
+    assert_eq!([1, 2, 3].map(|site| ring.displacement(0, site)), [Some([1.0, 0.0]), None, Some([-1.0, 0.0])]);
+    assert_eq!(Lattice::chain(4).displacement(0, 2), Some([2.0, 0.0]));
+    assert_eq!(Lattice::from_edges(2, &[(0, 1, 1.0)]).unwrap().displacement(0, 1), None);
+}
+
 /// Squared distances and numbers of neighbours of the shells of the infinite lattices (Ashcroft and Mermin; the
 /// triangular ones are the Loeschian numbers 1, 3, 4, 7).
 #[test]

@@ -244,6 +244,18 @@ impl Response {
         self.chains.iter().map(|chain| chain.resolvent(omega, eta)).sum()
     }
 
+    /// Σ_n |⟨n|A|a⟩|² / (E_n − E) by all steps and by the first half, for a level below all that A reaches.
+    pub fn static_sums(&self) -> [f64; 2] {
+        let sum = |chains: &mut dyn Iterator<Item = ResponseChain>| -> f64 {
+            -chains.map(|chain| chain.resolvent(0.0, 0.0).re).sum::<f64>()
+        };
+        let whole = sum(&mut self.chains.iter().cloned());
+        match self.is_closed() {
+            true => [whole; 2],
+            false => [whole, sum(&mut self.chains.iter().map(ResponseChain::first_half))],
+        }
+    }
+
     /// S(ω) = −Im G / π.
     pub fn curve(&self, omega: &[f64], eta: f64) -> Vec<f64> {
         omega.iter().map(|omega| -self.resolvent(*omega, eta).im / std::f64::consts::PI).collect()
