@@ -48,7 +48,7 @@ impl ConductivityRecord {
         spec: &SpectrumSpec,
         omega: &[f64],
     ) -> Result<ConductivityRecord, SolveError> {
-        let [regular_weight, half] = response.static_sums();
+        let [regular_weight, half] = response.static_sums()?;
         let volume = sites as f64;
         let poles = response.poles()?;
         let lorentzian = |x: f64| spec.eta / (PI * (x * x + spec.eta * spec.eta));

@@ -219,6 +219,13 @@ impl ResponseChain {
         self.share * self.chain.weight * unit(&self.chain, omega + self.zero, eta)
     }
 
+    /// Its part of Σ_n |⟨n|A|a⟩|² / (E_n − E). Poles whose weight is rounding may be the level itself.
+    fn static_sum(&self) -> Result<f64, SolveError> {
+        let least = f64::EPSILON * self.chain.weight;
+        let poles = self.chain.poles()?.into_iter().filter(|[_, weight]| *weight > least);
+        Ok(poles.map(|[value, weight]| self.share * weight / (value - self.zero)).sum())
+    }
+
     /// Its first half.
     fn first_half(&self) -> ResponseChain {
         let steps = self.chain.alpha.len().div_ceil(2);
@@ -245,15 +252,16 @@ impl Response {
     }
 
     /// Σ_n |⟨n|A|a⟩|² / (E_n − E) by all steps and by the first half, for a level below all that A reaches.
-    pub fn static_sums(&self) -> [f64; 2] {
-        let sum = |chains: &mut dyn Iterator<Item = ResponseChain>| -> f64 {
-            -chains.map(|chain| chain.resolvent(0.0, 0.0).re).sum::<f64>()
-        };
-        let whole = sum(&mut self.chains.iter().cloned());
-        match self.is_closed() {
-            true => [whole; 2],
-            false => [whole, sum(&mut self.chains.iter().map(ResponseChain::first_half))],
+    ///
+    /// # Errors
+    /// The eigensolver's.
+    pub fn static_sums(&self) -> Result<[f64; 2], SolveError> {
+        let whole = self.chains.iter().map(ResponseChain::static_sum).sum::<Result<f64, _>>()?;
+        if self.is_closed() {
+            return Ok([whole; 2]);
         }
+        let half = self.chains.iter().map(|chain| chain.first_half().static_sum()).sum::<Result<f64, _>>()?;
+        Ok([whole, half])
     }
 
     /// S(ω) = −Im G / π.
