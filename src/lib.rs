@@ -73,12 +73,14 @@
 extern crate self as eigenforge;
 
 mod error;
+pub mod evolve;
 pub mod export;
 pub mod input;
 pub mod problem;
 pub mod report;
 pub mod spectrum;
 pub mod spmv;
+pub mod thermal;
 
 /// Full CI of a file of integrals:
 ///

@@ -18,6 +18,8 @@ mod command;
 mod dependencies;
 #[path = "cli_and_input/dmrg.rs"]
 mod dmrg;
+#[path = "cli_and_input/evolve.rs"]
+mod evolve;
 #[path = "cli_and_input/fuzz/mod.rs"]
 mod fuzz;
 #[path = "cli_and_input/gallery.rs"]
@@ -68,6 +70,8 @@ mod standard_error;
 mod sweep;
 #[path = "cli_and_input/symmetries.rs"]
 mod symmetries;
+#[path = "cli_and_input/thermal.rs"]
+mod thermal;
 #[path = "cli_and_input/trace.rs"]
 mod trace;
 #[path = "cli_and_input/tune.rs"]

@@ -12,6 +12,8 @@ mod reference {
     pub mod ours;
 
     mod anchors;
+    mod entanglement;
+    mod evolution;
     mod export;
     mod gauge;
     mod holes;
@@ -27,5 +29,6 @@ mod reference {
     mod spectra;
     mod spins;
     mod symmetric;
+    mod thermal;
     mod units;
 }

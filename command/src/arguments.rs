@@ -28,7 +28,11 @@ pub(super) enum Command {
     /// Find the lowest eigenstates of a model
     Solve(SolveArguments),
     /// Spectral functions of a lattice model, at every momentum: what [spectrum] of the file asks for
-    Spectrum(SpectrumArguments),
+    Spectrum(CurveArguments),
+    /// Thermal averages of a lattice model over all sectors of its ensemble: what [thermal] of the file asks for
+    Thermal(CurveArguments),
+    /// A state of a lattice model as a function of time: what [evolve] of the file asks for
+    Evolve(CurveArguments),
     /// Print a stage between model and machine code; no GPU needed
     Inspect(InspectArguments),
     /// Compile the kernels of a model into the cache ahead of time; no GPU needed
@@ -116,14 +120,15 @@ impl SolveArguments {
     }
 }
 
+/// Of `spectrum`, `thermal` and `evolve`.
 #[derive(Debug, Args)]
-pub(super) struct SpectrumArguments {
-    /// The model file, with [spectrum], such as examples/spectrum_square.toml
+pub(super) struct CurveArguments {
+    /// The model file with the section of the verb, such as examples/spectrum_square.toml
     pub model: PathBuf,
     /// auto (a GPU if there is one and it is sooner), cpu, cuda, cuda:N or sim
     #[arg(long, default_value = "auto")]
     pub device: String,
-    /// Write report.json, spectrum.npz, spectrum.csv and spectrum.svg to this folder
+    /// Write report.json, arrays (.npz), a table (.csv) and a picture (.svg) to this folder
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Print one JSON object, and nothing else, on standard output

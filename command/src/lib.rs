@@ -16,6 +16,7 @@ mod bench;
 mod build;
 mod cache;
 mod count;
+mod curves;
 mod doctor;
 mod dump;
 mod error;
@@ -30,7 +31,6 @@ mod progress;
 mod ranks;
 mod refuse;
 mod solve;
-mod spectrum;
 mod spmv;
 mod su3;
 mod su3_elements;
@@ -75,7 +75,9 @@ fn run() -> ExitCode {
     };
     let outcome = match &arguments.command {
         Command::Solve(arguments) => solve::run(arguments),
-        Command::Spectrum(arguments) => spectrum::run(arguments),
+        Command::Spectrum(arguments) => curves::run_spectrum(arguments),
+        Command::Thermal(arguments) => curves::run_thermal(arguments),
+        Command::Evolve(arguments) => curves::run_evolve(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
         Command::Build(arguments) => build::run(arguments),
         Command::Doctor(arguments) => doctor::run(arguments),

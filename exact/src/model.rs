@@ -137,7 +137,7 @@ impl Model {
         };
         operator.check(&sector.charges())?;
         if let Sector::Charges(charges) = sector {
-            return Model::on_sites(operator, charges, false);
+            return Model::on_sites(operator, charges, false, false);
         }
         operator.refuse_other_sites("a sector of `up` and `down`, or of `two_sz` alone,")?;
         if operator.content() == Content::Flavours {
@@ -160,7 +160,7 @@ impl Model {
         }?;
         if needs_list(&operator, &sector) {
             let Sector::Charges(charges) = sector.into_charges() else { unreachable!("made so") };
-            return Model::on_sites(operator, charges, false);
+            return Model::on_sites(operator, charges, false, false);
         }
         let sites = operator.sites();
         // Words that are too long are refused before the basis is listed.
@@ -174,12 +174,18 @@ impl Model {
         Ok(Model::of_parts(name, operator, basis, structure))
     }
 
-    /// A checked operator on sites of any kind; its states are listed if they have more than 64 bits, or if asked for.
-    fn on_sites(operator: Operator, charges: Vec<(Charge, i64)>, listed: bool) -> Result<Model, OperatorError> {
+    /// A checked operator on sites of any kind; its states are listed if they have more than 64 bits, or if asked for, and its vectors complex if
+    /// it is, or if asked for.
+    fn on_sites(
+        operator: Operator,
+        charges: Vec<(Charge, i64)>,
+        listed: bool,
+        complex: bool,
+    ) -> Result<Model, OperatorError> {
         let kinds = operator.kinds_or_implied();
         let sites = kinds.len();
         let mut layout = SiteLayout::new(&kinds);
-        if operator.is_complex() {
+        if complex || operator.is_complex() {
             layout = layout.complex();
         }
         if layout.bits() > LISTED_BITS {
@@ -212,7 +218,20 @@ impl Model {
             return Ok(self.clone());
         }
         let Sector::Charges(charges) = self.sector().clone().into_charges() else { unreachable!("made so") };
-        Ok(Model::on_sites(self.operator.clone(), charges, true)?.named(&self.name))
+        Ok(Model::on_sites(self.operator.clone(), charges, true, self.is_complex())?.named(&self.name))
+    }
+
+    /// The same model on vectors of real and, after them, imaginary parts, as a complex H has them.
+    ///
+    /// # Errors
+    /// States with one bit more do not fit. A model in a symmetry sector is not asked.
+    pub(super) fn on_complex_vectors(&self) -> Result<Model, OperatorError> {
+        if self.is_complex() {
+            return Ok(self.clone());
+        }
+        // Every site says what it carries, also where no term acts on it.
+        let operator = self.operator.clone().on_kinds(&self.site_kinds());
+        Ok(Model::on_sites(operator, self.charges_of_sector(), self.basis.is_listed(), true)?.named(&self.name))
     }
 
     /// The same model in a symmetry sector of it: states are those of representatives ([`eigenforge_core::basis`]), and H is a stored matrix, or
@@ -240,7 +259,7 @@ impl Model {
     }
 
     /// The charges of the sector.
-    pub(super) fn charges_of_sector(&self) -> Vec<(Charge, i64)> {
+    pub fn charges_of_sector(&self) -> Vec<(Charge, i64)> {
         let Sector::Charges(charges) = self.sector().clone().into_charges() else { unreachable!("made so") };
         charges
     }

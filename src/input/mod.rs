@@ -15,6 +15,8 @@
 mod charges;
 mod ci;
 mod dmrg;
+mod drives;
+mod evolve;
 mod family;
 mod imports;
 mod lattice;
@@ -34,11 +36,16 @@ mod su3;
 mod sweep;
 mod symmetry;
 mod terms;
+mod thermal;
+mod time_function;
 
 pub use dmrg::DmrgSpec;
+pub use drives::{Drive, DrivenOperator};
+pub use evolve::{EvolveSpec, PulseForm, StartSpec, VectorPotential};
 pub use family::Family;
 pub use matrix::{MatrixFileError, MatrixNameError, MatrixSource, read_molecule};
 pub use model::ModelSpec;
+pub(crate) use nearest::nearest as nearest_word;
 pub use observables::{ObservableText, ObservablesSpec};
 pub use problem::{InputError, InputProblem, TooManyStates, Wrong};
 pub use sector::SectorSpec;
@@ -47,6 +54,8 @@ pub use spectrum::{AveragedStates, SpectrumMethod, SpectrumSpec, WantedMomenta};
 pub use sweep::{JoinedPoint, MOST_POINTS, ParameterSweep, SweptPoint};
 pub(crate) use sweep::{label_of, short, value_of};
 pub use terms::TermsSpec;
+pub use thermal::{ThermalEnsemble, ThermalMethod, ThermalSpec};
+pub use time_function::TimeFunction;
 
 use crate::basis::LISTED_BITS;
 use crate::basis::Sector;
@@ -89,6 +98,12 @@ pub struct ModelFile {
     pub observed: Vec<Observable>,
     /// `[spectrum]`; `None` if there is no such section.
     pub spectrum: Option<SpectrumSpec>,
+    /// `[thermal]`; `None` if there is no such section.
+    pub thermal: Option<ThermalSpec>,
+    /// `[evolve]`; `None` if there is no such section.
+    pub evolve: Option<EvolveSpec>,
+    /// H(t) where numbers of the model are functions of time; `model` then has their values at time 0.
+    pub driven: Option<DrivenOperator>,
     /// `[output]`, with defaults.
     pub output: OutputSpec,
 }
@@ -168,6 +183,26 @@ impl InputFile {
         }
     }
 
+    /// Reads a file like [`InputFile::read`], whose model may have numbers that are functions of `time` ([`ModelFile::driven`]).
+    ///
+    /// # Errors
+    /// As of [`InputFile::read`]; a text that is no function of time.
+    pub fn read_evolving(path: &Path) -> Result<InputFile, InputError> {
+        let (name, text, folder) = (shown_name(path), text_of(path)?, path.parent().unwrap_or(Path::new("")));
+        InputFile::parse_evolving(&name, &text, folder)
+    }
+
+    /// Checks the text of such a file.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the text, each problem at its place.
+    pub fn parse_evolving(name: &str, text: &str, folder: &Path) -> Result<InputFile, InputError> {
+        match ModelFile::read_driven(name, &ParsedText::new(Source { text, folder })) {
+            Some(file) => Ok(InputFile::Lattice(Box::new(file?))),
+            None => InputFile::parse(name, text, folder),
+        }
+    }
+
     /// Reads a file like [`InputFile::read`], for all symmetry sectors of a lattice model: each symmetry with a name that H has and
     /// that the file does not name is "all". With it come the reasons why others are not. Files of other families are as they are.
     ///
@@ -235,7 +270,10 @@ impl InputFile {
             Some("ci") => InputFile::Ci(Box::new(CiFile::read(name, parsed)?)),
             Some("su3") => InputFile::Su3(Box::new(Su3File::read(name, parsed)?)),
             Some(_) => InputFile::Dmrg(Box::new(DmrgFile::read(name, parsed)?)),
-            None => InputFile::Lattice(Box::new(ModelFile::read_parsed(name, parsed)?)),
+            None => {
+                drives::refuse(name, parsed)?;
+                InputFile::Lattice(Box::new(ModelFile::read_parsed(name, parsed)?))
+            }
         })
     }
 }
@@ -298,7 +336,11 @@ impl CiFile {
         let Source { text, folder } = parsed.source;
         let file = Section::new("", parsed.table(problems)?, 0..0, problems);
         let why = "a file describes a molecule, [ci], or a model on a lattice";
-        file.refuse_others("ci", &["model", "lattice", "sector", "symmetry", "dmrg", "su3", "spectrum"], why);
+        file.refuse_others(
+            "ci",
+            &["model", "lattice", "sector", "symmetry", "dmrg", "su3", "spectrum", "thermal", "evolve"],
+            why,
+        );
         let (mut ci, states) = file.open("ci").and_then(ci::read)?;
         let solve = file.open("solve");
         let own = solve.as_ref().is_some_and(|section| section.has("states"));
@@ -362,7 +404,19 @@ impl Su3File {
             let why = "[su3] must be alone in its file: an interaction has no lattice, sector or eigensolver";
             file.refuse_others(
                 "su3",
-                &["model", "lattice", "sector", "symmetry", "dmrg", "solve", "observables", "spectrum", "output"],
+                &[
+                    "model",
+                    "lattice",
+                    "sector",
+                    "symmetry",
+                    "dmrg",
+                    "solve",
+                    "observables",
+                    "spectrum",
+                    "thermal",
+                    "evolve",
+                    "output",
+                ],
                 why,
             );
             let force = file.has("force").then(|| su3::force(&file, name, text));
@@ -478,7 +532,7 @@ impl ModelFile {
 
     fn collect_from(file: Section<'_>, name: &str, source: Source<'_>, problems: &Problems) -> Option<ModelFile> {
         let drafted = file.open("model").and_then(|section| model::read(section, &file, problems));
-        let any_sector = matches!(drafted, Some((ModelKind::Terms, _)));
+        let any_sector = matches!(drafted, Some((ModelKind::Terms, _))) || file.has("thermal");
         for (table, example) in REQUIRED {
             if !(file.has(table) || (any_sector && table == "sector")) {
                 problems.add(0..0, Wrong::MissingTable { table, example });
@@ -506,10 +560,22 @@ impl ModelFile {
             .open("observables")
             .map_or_else(ObservablesSpec::default, |section| observables::collect(section, problems));
         let spectrum = file.open("spectrum").map(|section| spectrum::read(section, problems));
-        if file.has("dmrg") && spectrum.is_some() {
-            let why =
-                "spectra are made of exact states: leave [spectrum] out, or leave [dmrg] out to diagonalise exactly";
-            file.problem("spectrum", Wrong::Conflict { key: "spectrum", other: "dmrg", why });
+        let thermal_place = file.place("thermal");
+        let has_thermal = file.has("thermal");
+        let thermal = file.open("thermal").and_then(|section| thermal::read(section, thermal_place.clone(), problems));
+        let evolve = file.open("evolve").map(|section| evolve::read(section, source, problems));
+        let exact = "it is made of exact states: leave it out, or leave [dmrg] out to diagonalise exactly";
+        let ensemble = "[sector] is an ensemble for [thermal], and one sector for the other: write two files";
+        for (key, other, why) in [
+            ("spectrum", "dmrg", exact),
+            ("thermal", "dmrg", exact),
+            ("evolve", "dmrg", exact),
+            ("thermal", "spectrum", ensemble),
+            ("thermal", "evolve", ensemble),
+        ] {
+            if file.has(key) && file.has(other) {
+                file.problem(key, Wrong::Conflict { key, other, why });
+            }
         }
         let output = file.open("output").map_or_else(OutputSpec::default, solve::read_output);
         file.finish("section", |_| None);
@@ -517,6 +583,9 @@ impl ModelFile {
         let (family, draft) = drafted?;
         let sector = match sector_section {
             None if any_sector => None,
+            Some(section) if has_thermal => {
+                Some(thermal::read_sector(section, family, thermal.as_ref().map(|spec| spec.ensemble))?)
+            }
             section => Some(section.and_then(|section| sector::read(section, family))?),
         };
         let lattice = lattice?;
@@ -548,14 +617,26 @@ impl ModelFile {
             observables,
             observed,
             spectrum: spectrum.flatten(),
+            thermal: None,
+            evolve: evolve.flatten(),
+            driven: None,
             output,
         };
         file.observed = file.observables.read(&file.names(), text, problems);
-        if let (ModelSpec::Terms(terms), SectorSpec::Charges { charges }) = (&file.model, &file.sector)
-            && let Err(wrong) = terms.check_sector(charges)
-        {
+        let checked = match (&file.model, &file.sector) {
+            (ModelSpec::Terms(terms), SectorSpec::Charges { charges }) => terms.check_sector(charges),
+            (_, SectorSpec::Charges { charges }) => sector::check_charges(&file.declared_operator(), charges),
+            _ => Ok(()),
+        };
+        if let Err(wrong) = checked {
             problems.add(sector_place, wrong);
             return None;
+        }
+        if let Some(spec) = thermal {
+            if let Err(InputProblem { what, span }) = file.check_ensemble(&spec) {
+                problems.add(span, what);
+            }
+            file.thermal = Some(spec);
         }
         if has_symmetry {
             let sector = file.sector.clone().into_sector()?;
@@ -574,6 +655,7 @@ impl ModelFile {
     pub fn dimension(&self) -> Option<u128> {
         match (&self.model, &self.sector) {
             (ModelSpec::Terms(terms), SectorSpec::Charges { charges }) => terms.operator.dimension(charges),
+            (_, SectorSpec::Charges { charges }) => self.declared_operator().dimension(charges),
             _ => self.sector.dimension(self.lattice.sites().len(), self.two_s()),
         }
     }

@@ -1,6 +1,7 @@
 //! The operator and the model of a model file.
 
 use super::{InputError, InputProblem, ModelFile, ModelSpec, SectorSpec, sectors};
+use crate::basis::Sector;
 use crate::exact::Model;
 use crate::models::{hubbard, spin_hubbard, xxz};
 use crate::operator::{Operator, OperatorError};
@@ -20,6 +21,11 @@ impl ModelFile {
             ModelSpec::Terms(terms) => terms.operator.clone().on_lattice(&self.lattice),
         };
         operator.built_in(self.model.name())
+    }
+
+    /// The same, reduced, with what each site carries also where no term says it.
+    pub(crate) fn declared_operator(&self) -> Operator {
+        self.operator().on_kinds(&self.model.site_kinds(self.lattice.sites().len())).reduced()
     }
 
     /// Model, lattice and sector in letters, digits and underscores.
@@ -65,7 +71,12 @@ impl ModelFile {
         let Some(sector) = self.sector.clone().into_sector() else {
             return Err(OperatorError::Flavours { term: "the hopping of flavour 0".into() });
         };
-        let model = Model::new(self.operator(), sector)?.named(&self.problem_name());
+        let operator = match sector {
+            // Sites of an ensemble's sector may be those of a model without terms.
+            Sector::Charges(_) if self.thermal.is_some() => self.declared_operator(),
+            _ => self.operator(),
+        };
+        let model = Model::new(operator, sector)?.named(&self.problem_name());
         match &self.symmetry {
             Some(symmetry) => model.symmetry(symmetry),
             None => Ok(model),

@@ -190,6 +190,8 @@ pub enum Wrong {
     Parameter { name: String, message: String },
     #[error("the Hamiltonian: {0}")]
     Hamiltonian(String),
+    #[error("the start: {0}")]
+    Start(String),
     #[error("the force: {0}")]
     Force(String),
     #[error("{0}")]
@@ -265,6 +267,9 @@ impl Wrong {
             Wrong::Molecule => "`eigenforge solve`, `inspect`, `build` and `spmv` take it".into(),
             Wrong::Dmrg => "`eigenforge solve`, `inspect` and `build` take it".into(),
             Wrong::ChainTooLong { most, .. } => format!("choose at most {most} sites"),
+            Wrong::WrongType { found, .. } if found.starts_with("the text") && found.contains("time") => {
+                "functions of `time` stand in a file with a section [evolve], for `eigenforge evolve`".into()
+            }
             Wrong::WrongType { found, .. } if found == "a table" => {
                 "to solve the file for several values, write { sweep = [1, 2, 4] }".into()
             }
@@ -273,6 +278,7 @@ impl Wrong {
             | Wrong::Observable { .. }
             | Wrong::Parameter { .. }
             | Wrong::Hamiltonian(_)
+            | Wrong::Start(_)
             | Wrong::Force(_)
             | Wrong::Operator(_)
             | Wrong::Lattice(_)
@@ -298,6 +304,7 @@ impl Wrong {
             Wrong::Observable { .. }
             | Wrong::Parameter { .. }
             | Wrong::Hamiltonian(_)
+            | Wrong::Start(_)
             | Wrong::Force(_)
             | Wrong::Operator(_) => "here".into(),
             Wrong::Lattice(_) => "this lattice cannot be built".into(),

@@ -6,7 +6,7 @@ use super::model::{ModelKind, spin_name};
 use super::problem::Wrong;
 use super::section::{Placed, Problems, Section};
 use crate::basis::Sector;
-use crate::operator::Charge;
+use crate::operator::{Charge, Operator, OperatorError, kind_names};
 use serde::{Deserialize, Serialize};
 
 /// The conserved quantum numbers of the run.
@@ -212,7 +212,7 @@ pub(super) fn read(section: Section<'_>, family: ModelKind) -> Option<Draft> {
 }
 
 /// The charges of sites of any kind.
-fn charges(section: &Section<'_>) -> Vec<(Charge, i64)> {
+pub(super) fn charges(section: &Section<'_>) -> Vec<(Charge, i64)> {
     let count = |key: &'static str| section.count(key, 0).map(|number| number.value as i64);
     let mut charges = Vec::new();
     charges.extend(count("up").map(|number| (Charge::Up, number)));
@@ -232,6 +232,20 @@ fn charges(section: &Section<'_>) -> Vec<(Charge, i64)> {
         None => {}
     }
     charges
+}
+
+/// Whether an operator conserves charges, and has states of them.
+pub(super) fn check_charges(operator: &Operator, charges: &[(Charge, i64)]) -> Result<(), Wrong> {
+    let fixed: Vec<Charge> = charges.iter().map(|(charge, _)| *charge).collect();
+    operator.reduced().check(&fixed).map_err(Wrong::Operator)?;
+    if operator.dimension(charges) != Some(0) {
+        return Ok(());
+    }
+    let sites = operator.kinds_or_implied();
+    let kinds = kind_names(&sites);
+    let (sector, sites) = (Sector::Charges(charges.to_vec()).to_string(), sites.len());
+    let reason = format!("no combination of local states of sites of kind {kinds} has these charges");
+    Err(Wrong::Operator(OperatorError::EmptySector { sector, sites, reason }))
 }
 
 impl Draft {

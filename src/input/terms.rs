@@ -8,11 +8,11 @@ use super::imports::{Imported, Program};
 use super::observables::ObservablesSpec;
 use super::problem::Wrong;
 use super::section::{Placed, Problems, Section, Source};
-use crate::basis::Sector;
+use super::sector::check_charges;
 use crate::ci::SymmetryKeys;
 use crate::lattice::Lattice;
 use crate::observable::{Names, ParameterValue, read_operator};
-use crate::operator::{Charge, MOST_TERMS, Operator, OperatorError, SITE_WORDS, SiteKind, kind_names};
+use crate::operator::{Charge, MOST_TERMS, Operator, OperatorError, SITE_WORDS, SiteKind};
 use eigenforge_grammar::vocabulary;
 use num_complex::Complex64;
 use serde::{Serialize, Serializer};
@@ -54,17 +54,7 @@ impl TermsSpec {
             let (key, order) = ("flavours".into(), format!("flavour 0 to {}", expected.saturating_sub(1)));
             return Err(Wrong::WrongLength { key, item: "flavour", expected, found, order });
         }
-        let fixed: Vec<Charge> = charges.iter().map(|(charge, _)| *charge).collect();
-        self.operator.reduced().check(&fixed).map_err(Wrong::Operator)?;
-        match self.operator.dimension(charges) {
-            Some(0) => {
-                let (sector, sites) = (Sector::Charges(charges.to_vec()).to_string(), self.sites.len());
-                let kinds = kind_names(&self.sites);
-                let reason = format!("no combination of local states of sites of kind {kinds} has these charges");
-                Err(Wrong::Operator(OperatorError::EmptySector { sector, sites, reason }))
-            }
-            _ => Ok(()),
-        }
+        check_charges(&self.operator, charges)
     }
 }
 

@@ -11,6 +11,7 @@
 //! | `spectrum`, `states` | what certifies eigenvalues, and what must a careful reader know of them? |
 //! | `lattice`, `molecule`, `chain`, `tensors` | what does each family add? |
 //! | `level_spin` | which total spins has a level? |
+//! | `curves` | what do reports of spectra, temperature and time share? |
 //! | `sweep`, `levels` | what does a sweep of parameters leave behind, and one of all symmetry sectors? |
 //! | `picture`, `chain_picture`, `irreps` | what do the pictures show? |
 //! | `vectors`, `trace` | how are vectors and traces written? |
@@ -18,6 +19,7 @@
 mod chain;
 mod chain_picture;
 mod cluster;
+mod curves;
 mod digits;
 mod irreps;
 pub(crate) mod json;
@@ -47,6 +49,7 @@ mod vectors;
 pub use crate::files::{ReportError, SCHEMA, check_file, check_folder, publish};
 pub use chain::ChainRecord;
 pub use cluster::{ClusterRecord, ComplexRecord, GeneratorRecord, MomentumRecord, SymmetryRecord};
+pub use curves::CurveReport;
 pub use digits::{EnergyFormat, energy_text};
 pub use lattice::LatticeRecord;
 pub use level_spin::{LevelSpinRecord, SpinCount};

@@ -81,7 +81,7 @@ pub(super) fn current(hamiltonian: &Operator, lattice: &Lattice, direction: [f64
     let kinds = hamiltonian.kinds_or_implied();
     let reduced = hamiltonian.clone().on_kinds(&kinds).reduced();
     let carrier = Carrier::of_operator(&reduced);
-    let (mut first, mut second): (Vec<(f64, Product)>, Vec<(f64, Product)>) = (Vec::new(), Vec::new());
+    let [mut first, mut second]: [Vec<(f64, Product)>; 2] = Default::default();
     for (product, coefficient) in reduced.terms() {
         let carried = carrier.carried(product, lattice)?;
         let length = carried[0] * direction[0] + carried[1] * direction[1];

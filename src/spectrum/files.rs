@@ -13,35 +13,29 @@
 use super::record::SpectrumRecord;
 use crate::files::publish;
 use crate::report::plot::{Axis, MapColumn, SIZE, Series, Style, chart, map, picture};
-use crate::report::{ReportError, text_file};
+use crate::report::{CurveReport, ReportError};
 use ndarray::{Array1, Array2};
 use ndarray_npy::NpzWriter;
 use std::fmt::Write as _;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-/// Names of the files.
-pub(super) const NAMES: [&str; 4] = ["report.json", "spectrum.npz", "spectrum.csv", "spectrum.svg"];
-
 /// Curves of a chart at most; more are drawn as a map.
 const MOST_CURVES: usize = 4;
 
-impl SpectrumRecord {
-    /// The names of the files of a spectrum.
-    pub const FILES: [&'static str; 4] = NAMES;
+impl CurveReport for SpectrumRecord {
+    const FILES: [&'static str; 4] = ["report.json", "spectrum.npz", "spectrum.csv", "spectrum.svg"];
 
-    /// Writes all files into a folder, and returns their paths.
-    ///
-    /// # Errors
-    /// A folder that cannot be made or written.
-    pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, ReportError> {
-        let [report, arrays, table, drawn] = NAMES.map(|name| folder.join(name));
-        Ok(vec![
-            text_file(&report, &(self.to_json()? + "\n"))?,
-            self.write_arrays(&arrays)?,
-            text_file(&table, &self.to_csv())?,
-            text_file(&drawn, &self.svg()?)?,
-        ])
+    fn summary(&self) -> String {
+        self.text()
+    }
+
+    fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    fn converged(&self) -> bool {
+        self.converged
     }
 
     fn write_arrays(&self, path: &Path) -> Result<PathBuf, ReportError> {
@@ -84,8 +78,7 @@ impl SpectrumRecord {
         })
     }
 
-    /// A line for each ω, with all digits.
-    pub fn to_csv(&self) -> String {
+    fn to_csv(&self) -> String {
         let heading = |curve: &super::SpectrumCurve| match &curve.q {
             Some(q) => format!("q_{}", q.k.iter().map(i64::to_string).collect::<Vec<_>>().join("_")),
             None => "spectrum".into(),
@@ -115,11 +108,7 @@ impl SpectrumRecord {
         out
     }
 
-    /// The picture.
-    ///
-    /// # Errors
-    /// An error of the drawing library.
-    pub fn svg(&self) -> Result<String, ReportError> {
+    fn svg(&self) -> Result<String, ReportError> {
         let title = format!("{}: spectrum of {}", self.model.name, self.of);
         let energy = Axis::new("ω");
         if self.curves.len() <= MOST_CURVES {

@@ -1,7 +1,7 @@
 //! What a spectrum leaves behind: printed for people, as JSON for programs.
 
 use super::conductivity::ConductivityRecord;
-use crate::report::{ClusterRecord, EnergyFormat, ModelRecord, MomentumRecord, ReportError, json};
+use crate::report::{ClusterRecord, EnergyFormat, ModelRecord, MomentumRecord};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
@@ -109,16 +109,8 @@ impl SpectrumCurve {
 }
 
 impl SpectrumRecord {
-    /// The record as JSON, in lines.
-    ///
-    /// # Errors
-    /// The serialiser refuses a value, which no record contains.
-    pub fn to_json(&self) -> Result<String, ReportError> {
-        json::text(self)
-    }
-
     /// Text for a terminal, ending in a newline.
-    pub fn summary(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let mut out = String::new();
         let line = |out: &mut String, text: std::fmt::Arguments<'_>| {
             let _ = writeln!(out, "{text}");

@@ -38,7 +38,7 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
             &["builder"],
         ],
     ),
-    ("src", &[&["export", "input"], &["report", "spmv"], &["error"], &["problem"], &["spectrum"]]),
+    ("src", &[&["export", "input"], &["report", "spmv"], &["error"], &["problem"], &["evolve", "spectrum", "thermal"]]),
 ];
 
 /// The most files that import each other in a circle, by crate. In the runtime, memory and kernels know the place of memory
@@ -63,14 +63,14 @@ const LARGEST_CIRCLES: [(&str, usize); 13] = [
 /// each by itself), and methods and fields of public types. A change that needs more says why in its commit, and one that needs fewer
 /// lowers the number.
 const MOST_REACHED: [(&str, Surface); 11] = [
-    ("src", Surface { names: 160, members: 572 }),
-    ("core/src", Surface { names: 147, members: 483 }),
+    ("src", Surface { names: 181, members: 689 }),
+    ("core/src", Surface { names: 147, members: 484 }),
     ("product/src", Surface { names: 82, members: 249 }),
-    ("exact/src", Surface { names: 42, members: 194 }),
+    ("exact/src", Surface { names: 54, members: 231 }),
     ("ci/src", Surface { names: 62, members: 257 }),
     ("dmrg/src", Surface { names: 61, members: 480 }),
     ("tensors/src", Surface { names: 61, members: 310 }),
-    ("runtime/src", Surface { names: 312, members: 948 }),
+    ("runtime/src", Surface { names: 318, members: 973 }),
     ("templates/src", Surface { names: 170, members: 998 }),
     ("su3/src", Surface { names: 21, members: 75 }),
     ("grammar/src", Surface { names: 39, members: 43 }),

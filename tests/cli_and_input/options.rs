@@ -52,7 +52,7 @@ fn families(verb: &str) -> &'static [&'static str] {
     match verb {
         "solve" | "inspect" | "build" | "tune" => &["lattice", "ci", "dmrg", "su3"],
         "spmv" => &["ci", "lattice", "dmrg", "su3"],
-        "spectrum" => &["lattice", "ci", "dmrg", "su3"],
+        "spectrum" | "thermal" | "evolve" => &["lattice", "ci", "dmrg", "su3"],
         "export" => &["lattice", "ci", "dmrg", "su3"],
         "count" | "bench ci" => &["ci"],
         "bench hubbard" | "bench spins" | "bench symmetries" => &["lattice"],
@@ -69,7 +69,7 @@ fn refuses_whole(verb: &str, family: &str) -> bool {
         (verb, family),
         ("tune", "dmrg")
             | ("spmv", "lattice" | "dmrg" | "su3")
-            | ("spectrum", "ci" | "dmrg" | "su3")
+            | ("spectrum" | "thermal" | "evolve", "ci" | "dmrg" | "su3")
             | ("export", "ci" | "dmrg" | "su3")
     )
 }
@@ -120,7 +120,10 @@ impl Inputs {
         write("chain.toml", &format!("{spins}[sector]\ntwo_sz = 0\n[dmrg]\nstates = 16\n"));
         let window = "[spectrum]\nof = \"Sz\"\nq = [1]\nomega = { from = 0.0, to = 4.0, points = 9 }\n";
         let small = spins.replace("size = 8", "size = 6\nboundary = \"periodic\"");
+        let evolve = "[evolve]\nstart = { up = [0, 2, 4] }\nuntil = 1.0\ntimes = 3\n";
+        write("evolve.toml", &format!("{small}[sector]\ntwo_sz = 0\n{evolve}"));
         write("spectrum.toml", &format!("{small}[sector]\ntwo_sz = 0\n{window}"));
+        write("thermal.toml", &format!("{small}[thermal]\ntemperatures = [0.1, 1.0]\n"));
         let integrals = root().join("tests/data/ci/H2O_sto3g_0.96.FCIDUMP");
         write("molecule.toml", &format!("[ci]\nfcidump = {integrals:?}\n"));
         let jisp = root().join("tests/data/su3/jisp16_Nmax20_hw20.0_rel.dat");

@@ -6,12 +6,15 @@ use clap::error::ErrorKind;
 use std::path::Path;
 
 /// The pages.
-const PAGES: [&str; 39] = [
+const PAGES: [&str; 42] = [
     "README.md",
     "docs/README.md",
     "docs/lattices.md",
     "docs/models.md",
     "docs/symmetries.md",
+    "docs/spectra.md",
+    "docs/thermal.md",
+    "docs/evolution.md",
     "docs/molecules.md",
     "docs/dmrg.md",
     "docs/su3.md",

@@ -50,7 +50,7 @@ fn what_is_wrong_is_said_with_what_was_expected() {
         ),
         (
             spectrum(&format!("of = \"Sz\"\n{WINDOW}")).replace("jz = 1.0", "jz = { sweep = [1.0, 2.0] }"),
-            vec!["the spectrum of a sweep is not available"],
+            vec!["a spectrum of a sweep is not available"],
         ),
         (spectrum(&format!("of = \"Sz\"\nsteps = 0\n{WINDOW}")), vec!["`steps`"]),
         (

@@ -27,7 +27,7 @@ const MOST_EXACT: u64 = 2048;
 /// Bytes of a state of a sector that is reached: its amplitude, and both parts of it in a start.
 const HOST_BYTES: u64 = 32;
 /// Vectors of a chain on a device that keeps a table beside them: three of the recurrence and a few more.
-const VECTORS: u64 = 6;
+pub(crate) const CHAIN_VECTORS: u64 = 6;
 /// Poles this close, in parts of the width of the chains' spectrum, are one: copies of a converged one, or the same from two chains.
 const SAME_POLE: f64 = 1e-10;
 /// Weights below this part of all are left out of the list.
@@ -121,7 +121,7 @@ impl LevelStates {
             if starts.is_empty() {
                 continue;
             }
-            let hamiltonian = hamiltonian_on(&target.model, device)?;
+            let hamiltonian = hamiltonian_on(&target.model, device, CHAIN_VECTORS)?;
             let zero = self.energy_without_constant + (self.constant - target.model.constant());
             for start in starts {
                 let _chain = trace::span("response", "chain");
@@ -168,12 +168,12 @@ fn real_starts(model: &Model, mut vector: Vec<Complex64>) -> Vec<Vec<f64>> {
     parts.into_iter().filter(|part| part.iter().map(|x| x * x).sum::<f64>() > least).collect()
 }
 
-/// H of a sector on a device, with a table of partners where there is room.
-fn hamiltonian_on(model: &Model, device: &Device) -> Result<Hamiltonian<'static>, RunError> {
+/// H of a sector on a device, with a table of partners where there is room beside so many vectors.
+pub(crate) fn hamiltonian_on(model: &Model, device: &Device, vectors: u64) -> Result<Hamiltonian<'static>, RunError> {
     let scalar = ScalarType::F64;
     let room = (model.kept_bytes(scalar, device) > 0).then(|| {
         let Memory { free, total } = device.memory();
-        let vectors = VECTORS.saturating_mul(model.dimension().saturating_mul(scalar.bytes() as u64));
+        let vectors = vectors.saturating_mul(model.dimension().saturating_mul(scalar.bytes() as u64));
         let tables = model.table_bytes_on(scalar, device);
         free.saturating_sub(vectors).saturating_sub(tables).saturating_sub(total / SPARE)
     });
@@ -189,7 +189,7 @@ fn followed(
     options: &ChainOptions,
 ) -> Result<(KrylovChain, bool), SolveError> {
     let (mut last, mut quiet) = (Vec::new(), 0);
-    let chain = krylov_chain(hamiltonian, start, options.steps, |chain| {
+    let chain = krylov_chain(hamiltonian, start, &[], options.steps, |chain| {
         if !chain.alpha.len().is_multiple_of(LOOK) {
             return false;
         }
@@ -228,9 +228,7 @@ impl ResponseChain {
 
     /// Its first half.
     fn first_half(&self) -> ResponseChain {
-        let steps = self.chain.alpha.len().div_ceil(2);
-        let [alpha, beta] = [&self.chain.alpha, &self.chain.beta].map(|list| list[..steps].to_vec());
-        ResponseChain { chain: KrylovChain { alpha, beta, ..self.chain }, ..*self }
+        ResponseChain { chain: self.chain.shortened(self.chain.alpha.len().div_ceil(2)), ..*self }
     }
 }
 

@@ -31,7 +31,7 @@ pub struct LevelStates {
     /// Amplitudes in the order of the model's basis, a state after the other.
     pub states: Vec<Vec<Complex64>>,
     /// The last symmetry sector that was reached: the lists of representatives of others are made from its.
-    pub(super) last: Mutex<Option<Arc<Orbits>>>,
+    pub(in super::super) last: Mutex<Option<Arc<Orbits>>>,
 }
 
 impl<T: Scalar> Solution<'_, T> {
@@ -93,7 +93,7 @@ impl<'a> Place<'a> {
 }
 
 /// The words of a model's states.
-fn layout_of(model: &Model) -> SiteLayout {
+pub(in super::super) fn layout_of(model: &Model) -> SiteLayout {
     let layout = SiteLayout::new(&model.site_kinds());
     match model.basis().word() {
         Word::Fermions { .. } => layout.by_species(Spin::Up),
@@ -142,32 +142,54 @@ impl LevelStates {
     /// No room for a list of representatives.
     pub fn excited(&self, state: usize, target: &ResponseTarget) -> Result<Vec<Complex64>, OperatorError> {
         let _making = trace::span("response", "act on a state");
-        let from = Place::new(&self.model)?;
         self.adopt_list(&target.model);
-        let to = Place::new(&target.model)?;
-        let layout = layout_of(&target.model);
-        let transitions = adjoint_transitions(&target.operator, &layout);
-        let values = &self.states[state];
-        let own = layout_of(&self.model);
-        let moved = (own != layout).then_some((&layout, &own));
-        let mut made = vec![Complex64::ZERO; target.model.states() as usize];
+        Ok(Action::new(&target.operator, &self.model, &target.model)?.applied(&self.states[state]))
+    }
+}
+
+/// An operator between the states of two models, prepared for many vectors.
+pub(crate) struct Action<'a> {
+    from: Place<'a>,
+    to: Place<'a>,
+    transitions: Vec<OfFlip>,
+    /// The words of both, where they differ.
+    moved: Option<(SiteLayout, SiteLayout)>,
+    states: usize,
+}
+
+impl<'a> Action<'a> {
+    /// Of an operator all of whose terms lead from one model's sector to that of the other.
+    ///
+    /// # Errors
+    /// No room for a list of representatives.
+    pub(crate) fn new(operator: &Operator, from: &'a Model, to: &'a Model) -> Result<Action<'a>, OperatorError> {
+        let (layout, own) = (layout_of(to), layout_of(from));
+        let transitions = adjoint_transitions(operator, &layout);
+        let (states, moved) = (to.states() as usize, (own != layout).then_some((layout, own)));
+        Ok(Action { from: Place::new(from)?, to: Place::new(to)?, transitions, moved, states })
+    }
+
+    /// A|ψ⟩.
+    pub(crate) fn applied(&self, values: &[Complex64]) -> Vec<Complex64> {
+        let mut made = vec![Complex64::ZERO; self.states];
         made.par_chunks_mut(STATES).enumerate().for_each(|(task, part)| {
             for (k, amplitude) in part.iter_mut().enumerate() {
-                let (word, factor) = to.state(task * STATES + k);
+                let (word, factor) = self.to.state(task * STATES + k);
                 let mut sum = Complex64::ZERO;
-                for (flip, own) in &transitions {
+                for (flip, own) in &self.transitions {
                     let of_term = |(transition, times): &(Transition<u128>, Complex64)| {
                         Some(times * transition.amplitude_in(word)?)
                     };
                     let element: Complex64 = own.iter().filter_map(of_term).sum();
                     if element != Complex64::ZERO {
+                        let moved = self.moved.as_ref();
                         let before = moved.map_or(word ^ flip, |(from, to)| to.word(&from.configuration(word ^ flip)));
-                        sum += element * from.amplitude(values, before);
+                        sum += element * self.from.amplitude(values, before);
                     }
                 }
                 *amplitude = factor * sum;
             }
         });
-        Ok(made)
+        made
     }
 }

@@ -17,8 +17,11 @@ mod chains;
 mod excited;
 mod target;
 
+pub(crate) use chains::{CHAIN_VECTORS, hamiltonian_on};
 pub use chains::{ChainOptions, ReachedSector, Response, ResponseChain};
+pub(crate) use excited::Action;
 pub use excited::LevelStates;
+pub(super) use excited::layout_of;
 pub use target::ResponseTarget;
 
 #[cfg(test)]

@@ -55,8 +55,15 @@ impl Model {
             Err(OperatorError::EmptySector { .. }) => return Ok(None),
             model => model?.named(self.name()),
         };
-        let Some(k) = momentum else { return Ok(Some(model)) };
-        match model.symmetry(&Symmetry::new().k(k)) {
+        momentum.map_or_else(|| Ok(Some(model.clone())), |k| model.in_momentum(k))
+    }
+
+    /// The same sector at a momentum; `None` if that has no state.
+    ///
+    /// # Errors
+    /// A momentum that the lattice has not; H without translations; a sector that is too large.
+    pub fn in_momentum(&self, k: &[i64]) -> Result<Option<Model>, OperatorError> {
+        match self.symmetry(&Symmetry::new().k(k)) {
             Err(OperatorError::Symmetry(error)) if matches!(*error, SymmetryError::NoStates { .. }) => Ok(None),
             model => Ok(Some(model?)),
         }

@@ -26,7 +26,10 @@ mod run;
 mod start;
 
 pub use ahead::{common_texts, compile_ahead};
-pub use lanczos::{KrylovChain, krylov_chain};
+pub use lanczos::{
+    EvolutionOptions, EvolutionSteps, EvolvedState, KrylovChain, OperatorCombination, RitzLine, evolve, evolve_driven,
+    krylov_chain,
+};
 pub use options::{
     CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, ProgressFn, SolveOptions, SolvePhase, Solver,
     Start, StartUsed, StopReason,

@@ -105,8 +105,13 @@ impl<'p, T: Scalar> Diagonalised<'p, T> for LatticeProblem {
             false => (Vec::new(), None),
         };
         let pairs = solution.eigenpairs();
-        let other =
-            file.spectrum.as_ref().map(|_| "the file has [spectrum]: `eigenforge spectrum` makes its curves".into());
+        let verbs = [
+            ("spectrum", file.spectrum.is_some()),
+            ("thermal", file.thermal.is_some()),
+            ("evolve", file.evolve.is_some()),
+        ];
+        let verb = |(verb, _): (&str, bool)| format!("the file has [{verb}]: `eigenforge {verb}` makes its curves");
+        let other = verbs.into_iter().filter(|(_, there)| *there).map(verb);
         let notes = model.warnings().into_iter().chain(file.solve.without_effect()).chain(other);
         let notes = notes.chain(pairs.notes.iter().cloned()).chain(fault).collect();
         let of_sector = || file.dimension().and_then(|dimension| u64::try_from(dimension).ok()).unwrap_or(u64::MAX);

@@ -4,6 +4,9 @@
 //! ⟨φ| f(A) |φ⟩ ≈ ‖φ‖² f(T)₀₀. The chain is closed when β falls to rounding: then this is exact. Short vectors are kept, and each is made
 //! orthogonal to all before it. Of long ones, where that would take most of the time, it is left out: copies of converged poles appear, which
 //! share the weight of one, and f(T)₀₀ converges as well.
+//!
+//! With overlaps ⟨v_j|b⟩ of other vectors b it has ⟨φ| f(A) |b⟩ ≈ ‖φ‖ Σ_j f(T)₀ⱼ ⟨v_j|b⟩ too: f(A)|φ⟩ ≈ ‖φ‖ Σ_j f(T)_j₀ v_j holds also where
+//! the v_j are not orthogonal (V. Druskin and L. Knizhnerman, Numer. Linear Algebra Appl. 2, 205 (1995)), though not by single poles.
 
 use super::super::run::Run;
 use super::super::{SolveOptions, symmetric_eigen};
@@ -33,14 +36,48 @@ pub struct KrylovChain {
     pub closed: bool,
     /// Whether all vectors were kept orthogonal.
     pub orthogonal: bool,
+    /// ⟨v_j|b⟩ of each vector b that was given beside φ, a number for each step.
+    pub overlaps: Vec<Vec<f64>>,
+}
+
+/// An eigenvalue of T with what it has of a trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RitzLine {
+    /// The eigenvalue.
+    pub value: f64,
+    /// Its part of ‖φ‖².
+    pub weight: f64,
+    /// Its part of ⟨φ|b⟩ of each b.
+    pub overlaps: Vec<f64>,
 }
 
 impl KrylovChain {
+    /// The chain after so many of its steps.
+    pub fn shortened(&self, steps: usize) -> KrylovChain {
+        let steps = steps.min(self.alpha.len());
+        let first = |list: &Vec<f64>| list[..steps].to_vec();
+        KrylovChain {
+            alpha: first(&self.alpha),
+            beta: first(&self.beta),
+            overlaps: self.overlaps.iter().map(first).collect(),
+            closed: self.closed && steps == self.alpha.len(),
+            ..*self
+        }
+    }
+
     /// Eigenvalues of T, ascending, with the parts of ‖φ‖² that they have.
     ///
     /// # Errors
     /// The eigensolver's.
     pub fn poles(&self) -> Result<Vec<[f64; 2]>, SolveError> {
+        Ok(self.lines()?.into_iter().map(|line| [line.value, line.weight]).collect())
+    }
+
+    /// Eigenvalues of T, ascending, with their parts of ‖φ‖² and of ⟨φ|b⟩ of each b: Σ f(value) · part is ⟨φ| f(A) |b⟩.
+    ///
+    /// # Errors
+    /// The eigensolver's.
+    pub fn lines(&self) -> Result<Vec<RitzLine>, SolveError> {
         let n = self.alpha.len();
         let mut matrix = vec![0.0; n * n];
         for (i, alpha) in self.alpha.iter().enumerate() {
@@ -50,24 +87,34 @@ impl KrylovChain {
             }
         }
         let (values, vectors) = symmetric_eigen(n, &matrix)?;
-        let weighted = values.iter().zip(&vectors).map(|(value, vector)| [*value, self.weight * vector[0] * vector[0]]);
-        Ok(weighted.collect())
+        let length = self.weight.sqrt();
+        let of_pair = |(value, vector): (&f64, &Vec<f64>)| {
+            let along = |overlaps: &Vec<f64>| -> f64 { overlaps.iter().zip(vector).map(|(own, v)| own * v).sum() };
+            RitzLine {
+                value: *value,
+                weight: self.weight * vector[0] * vector[0],
+                overlaps: self.overlaps.iter().map(|own| length * vector[0] * along(own)).collect(),
+            }
+        };
+        Ok(values.iter().zip(&vectors).map(of_pair).collect())
     }
 }
 
-/// The chain of `start`, of at most `steps` steps. `is_enough` is asked after each step.
+/// The chain of `start`, of at most `steps` steps, with the overlaps of its vectors with `others`. `is_enough` is asked after each step.
 ///
 /// # Errors
-/// No room for three vectors; numbers that are not finite.
+/// No room for three vectors and the others; numbers that are not finite.
 pub fn krylov_chain<T: Scalar>(
     operator: &dyn LinearOperator<T>,
     start: &[T],
+    others: &[&[T]],
     steps: usize,
     mut is_enough: impl FnMut(&KrylovChain) -> bool,
 ) -> Result<KrylovChain, SolveError> {
     let options = SolveOptions::default();
     let run = Run::new(operator, &options);
-    run.plan_memory(operator, "a Lanczos chain", VECTORS, "")?;
+    run.plan_memory(operator, "a Lanczos chain", VECTORS + others.len(), "")?;
+    let others = others.iter().map(|other| operator.device().upload(other)).collect::<Result<Vec<_>, _>>()?;
     let steps = steps.min(operator.dimension());
     // One more than the steps, for the vector that the last makes.
     let is_short = operator.dimension() <= SHORT && run.spare(operator, VECTORS) > steps;
@@ -78,13 +125,18 @@ pub fn krylov_chain<T: Scalar>(
         let own = recurrence.start();
         run.algebra.dot(own, own)?
     };
-    let mut chain = KrylovChain { weight, orthogonal: capacity > 0, ..KrylovChain::default() };
+    let overlaps = vec![Vec::new(); others.len()];
+    let mut chain = KrylovChain { weight, orthogonal: capacity > 0, overlaps, ..KrylovChain::default() };
     if weight <= 0.0 {
         return Ok(KrylovChain { closed: true, ..chain });
     }
     run.finite(weight, 0)?;
     recurrence.begin()?;
     for step in 0..steps {
+        for (other, overlaps) in others.iter().zip(&mut chain.overlaps) {
+            let overlap = recurrence.scale * run.algebra.dot(other, recurrence.vector(step))?;
+            overlaps.push(run.finite(overlap, step)?);
+        }
         recurrence.advance(step)?;
         chain.orthogonal &= recurrence.orthogonalised()?;
         chain.alpha.push(recurrence.projected.alpha()[step]);
@@ -100,7 +152,7 @@ pub fn krylov_chain<T: Scalar>(
 
 impl<T: Scalar> Recurrence<'_, T> {
     /// Makes the newest vector orthogonal to all kept ones, and says whether they all are.
-    fn orthogonalised(&mut self) -> Result<bool, SolveError> {
+    pub(super) fn orthogonalised(&mut self) -> Result<bool, SolveError> {
         let newest = self.projected.size();
         if self.filled <= newest {
             return Ok(false);

@@ -28,17 +28,27 @@
 //! | `restart` | what replaces a full basis? |
 //! | `several` | how are several states found? |
 //! | `chain` | what is the tridiagonal matrix of a given vector? |
+//! | `exponential` | what is exp(−iTt), and how good is the vector that it makes? |
+//! | `propagator` | what is exp(−iHt) ψ in the bases of chains? |
+//! | `evolution` | which steps lead from ψ(0) to ψ(t)? |
+//! | `magnus` | and under H(t)? |
 
 mod chain;
+mod evolution;
+mod exponential;
 mod factors;
 mod ground;
+mod magnus;
 mod projected;
+mod propagator;
 mod recurrence;
 mod restart;
 mod several;
 
-pub use chain::{KrylovChain, krylov_chain};
+pub use chain::{KrylovChain, RitzLine, krylov_chain};
+pub use evolution::{EvolutionOptions, EvolutionSteps, EvolvedState, evolve};
 pub(super) use ground::{Search, search as search_lowest};
+pub use magnus::{OperatorCombination, evolve_driven};
 pub(super) use projected::Projected;
 pub(super) use several::thick_vectors;
 

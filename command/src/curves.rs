@@ -1,0 +1,85 @@
+//! The verbs that make curves of a lattice model: `eigenforge spectrum`, `thermal` and `evolve`. [`eigenforge::spectrum`],
+//! [`eigenforge::thermal`] and [`eigenforge::evolve`] do the work.
+
+use super::VerbEnd;
+use super::arguments::CurveArguments;
+use super::error::CommandError;
+use super::output::{self, print};
+use super::output_folder;
+use super::progress::Display;
+use super::solve::{HINT, heed_signals};
+use eigenforge::Error;
+use eigenforge::evolve::evolution;
+use eigenforge::input::{InputError, InputFile, ModelFile};
+use eigenforge::problem::Family;
+use eigenforge::problem::run::RunContext;
+use eigenforge::processes::World;
+use eigenforge::report::CurveReport;
+use eigenforge::spectrum::spectrum;
+use eigenforge::thermal::thermal;
+use eigenforge_runtime::say;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A verb: its name, what it makes, how its file is read, and the library's function.
+struct CurveVerb<R> {
+    name: &'static str,
+    result: &'static str,
+    read: fn(&Path) -> Result<InputFile, InputError>,
+    make: fn(ModelFile, &RunContext) -> Result<R, Error>,
+}
+
+/// Runs `eigenforge spectrum`.
+pub(super) fn run_spectrum(arguments: &CurveArguments) -> Result<VerbEnd, CommandError> {
+    run(arguments, CurveVerb { name: "spectrum", result: "a spectrum", read: InputFile::read, make: spectrum })
+}
+
+/// Runs `eigenforge thermal`.
+pub(super) fn run_thermal(arguments: &CurveArguments) -> Result<VerbEnd, CommandError> {
+    run(arguments, CurveVerb { name: "thermal", result: "a thermal average", read: InputFile::read, make: thermal })
+}
+
+/// Runs `eigenforge evolve`.
+pub(super) fn run_evolve(arguments: &CurveArguments) -> Result<VerbEnd, CommandError> {
+    let read = InputFile::read_evolving;
+    run(arguments, CurveVerb { name: "evolve", result: "an evolution", read, make: evolution })
+}
+
+fn run<R: CurveReport>(arguments: &CurveArguments, verb: CurveVerb<R>) -> Result<VerbEnd, CommandError> {
+    let start = Instant::now();
+    if World::join()?.is_some() {
+        let (what, why) = (format!("{} over ranks", verb.result), "one process makes it: leave mpirun out");
+        return Err(Error::not_of_family(Family::Lattice, &what, why).into());
+    }
+    let file = match (verb.read)(&arguments.model)? {
+        InputFile::Lattice(file) => *file,
+        InputFile::Sweep(sweep) => {
+            let (what, family) = (format!("{} of a sweep", verb.result), Family::from_file(&sweep.points[0].file));
+            return Err(Error::not_of_family(family, &what, "give every swept key one value").into());
+        }
+        file => {
+            let why = "it is of lattice models that are diagonalised";
+            return Err(Error::not_of_family(Family::from_file(&file), verb.name, why).into());
+        }
+    };
+    let folder = arguments.output.clone().or_else(|| file.output.folder.clone());
+    let _output = output_folder::lock(folder.as_deref(), &R::FILES)?;
+    heed_signals(HINT);
+    let display = Arc::new(Display::new(arguments.json));
+    let context = RunContext::new(start, &arguments.device, Arc::clone(&display) as Arc<_>);
+    let found = (verb.make)(file, &context);
+    display.take_away();
+    let found = found?;
+    // Files first: standard output may be closed or full.
+    let written = folder.as_deref().map(|folder: &Path| found.write(folder)).transpose();
+    if let (Ok(Some(_)), Some(folder)) = (&written, &folder) {
+        output::results_in(folder);
+    }
+    print(&if arguments.json { found.to_json()? + "\n" } else { found.summary() });
+    if arguments.json {
+        found.warnings().iter().for_each(|warning| say!("warning: {warning}"));
+    }
+    written?.into_iter().flatten().for_each(|file| say!("wrote {}", file.display()));
+    Ok(if found.converged() { VerbEnd::Done } else { VerbEnd::NotConverged })
+}

@@ -1,0 +1,186 @@
+//! Reduced density matrices of sets of sites, and their entropies.
+//!
+//! In: amplitudes of a state in the order of a model's basis, the sites of A. Out: the eigenvalues of ρ_A = tr_rest |ψ⟩⟨ψ|, descending.
+//!
+//! |ψ⟩ = Σ ψ(a, b) |a⟩ |b⟩ with a of the sites of A and b of the rest. The modes of fermions stand as |n⟩ = Π c†_i↑ Π c†_j↓ |0⟩: those of A are
+//! brought in front, with the sign of every pair that changes places, so that ρ_A is the one whose averages are those of operators on A. Charges
+//! and other structure divide ψ(a, b) into blocks that share no a and no b; each is found by what it connects, so no charge need be named. Of a
+//! block the smaller side is diagonalised, as ρ_A and ρ_rest have the same eigenvalues.
+
+use super::model::Model;
+use super::response::{LevelStates, ResponseTarget, layout_of};
+use super::solve::RunError;
+use eigenforge_core::operator::{SiteLayout, Spin, build};
+use eigenforge_runtime::SolveError;
+use eigenforge_runtime::solvers::symmetric_eigen;
+use ndarray::Array2;
+use num_complex::Complex64;
+use std::collections::HashMap;
+
+/// Rows of a block that is diagonalised at most: some minutes, and 0.5 GiB of a complex one.
+pub const LARGEST_BLOCK: usize = 4096;
+
+/// −Σ w ln w over the eigenvalues of a density matrix.
+pub fn von_neumann_entropy(eigenvalues: &[f64]) -> f64 {
+    // Not −Σ: the entropy of a product state is 0, not −0.
+    eigenvalues.iter().filter(|w| **w > 0.0).fold(0.0, |sum, w| sum - w * w.ln())
+}
+
+/// A set of sites, as masks of a layout's words.
+struct Subset {
+    /// The bits of A.
+    mask: u128,
+    /// Of each fermion mode of A its bit, and the bits of the modes of the rest that stand before it.
+    modes: Vec<(u128, u128)>,
+}
+
+impl Subset {
+    fn new(layout: &SiteLayout, sites: &[usize]) -> Subset {
+        let mut mask = 0;
+        let mut ordered: Vec<(Spin, usize, u128)> = Vec::new();
+        for digit in layout.digits() {
+            let bits = ((1u128 << digit.width) - 1) << digit.shift;
+            if sites.contains(&digit.site) {
+                mask |= bits;
+            }
+            ordered.extend(digit.mode.map(|mode| (mode, digit.site, bits)));
+        }
+        ordered.sort_unstable_by_key(|(mode, site, _)| (*mode, *site));
+        let (mut before, mut modes) = (0, Vec::new());
+        for (_, _, bit) in ordered {
+            if mask & bit != 0 { modes.push((bit, before)) } else { before |= bit }
+        }
+        Subset { mask, modes }
+    }
+
+    /// Whether the sign changes when the modes of A are brought in front.
+    fn is_negative(&self, word: u128) -> bool {
+        let occupied = self.modes.iter().filter(|(bit, _)| word & bit != 0);
+        occupied.map(|(_, before)| (word & before).count_ones()).sum::<u32>() % 2 == 1
+    }
+}
+
+/// Numbers of things in the order in which they come.
+#[derive(Default)]
+struct Numbering(HashMap<u128, usize>);
+
+impl Numbering {
+    fn number(&mut self, key: u128) -> usize {
+        let next = self.0.len();
+        *self.0.entry(key).or_insert(next)
+    }
+}
+
+/// The root of a place in a forest, whose path is shortened.
+fn root(parents: &mut [usize], mut place: usize) -> usize {
+    while parents[place] != place {
+        parents[place] = parents[parents[place]];
+        place = parents[place];
+    }
+    place
+}
+
+/// An element of ψ(a, b).
+type Element = (usize, usize, Complex64);
+
+/// The elements by blocks that share no row and no column.
+fn blocks(elements: &[Element], rows: usize, columns: usize) -> Vec<Vec<Element>> {
+    let mut parents: Vec<usize> = (0..rows + columns).collect();
+    for (row, column, _) in elements {
+        let (a, b) = (root(&mut parents, *row), root(&mut parents, rows + column));
+        parents[a] = b;
+    }
+    let mut found = Numbering::default();
+    let mut list: Vec<Vec<Element>> = Vec::new();
+    for element in elements {
+        let number = found.number(root(&mut parents, element.0) as u128);
+        if number == list.len() {
+            list.push(Vec::new());
+        }
+        list[number].push(*element);
+    }
+    list
+}
+
+/// The eigenvalues of ψψ† of a block.
+fn of_block(block: &[Element]) -> Result<Vec<f64>, SolveError> {
+    let [mut rows, mut columns] = [Numbering::default(), Numbering::default()];
+    let places: Vec<Element> =
+        block.iter().map(|(a, b, value)| (rows.number(*a as u128), columns.number(*b as u128), *value)).collect();
+    let is_wide = rows.0.len() <= columns.0.len();
+    let (short, long) = if is_wide { (rows.0.len(), columns.0.len()) } else { (columns.0.len(), rows.0.len()) };
+    if short > LARGEST_BLOCK {
+        let value = format!("a set of sites with a block of {short} states");
+        let expected = "blocks of up to 4096 states: fewer sites, or a smaller sector";
+        return Err(SolveError::Option { name: "entropy", value, expected });
+    }
+    let [mut re, mut im] = [Array2::<f64>::zeros((short, long)), Array2::zeros((short, long))];
+    for (a, b, value) in places {
+        let place = if is_wide { [a, b] } else { [b, a] };
+        (re[place], im[place]) = (value.re, value.im);
+    }
+    let is_real = im.iter().all(|value| *value == 0.0);
+    let symmetric = re.dot(&re.t()) + im.dot(&im.t());
+    if is_real {
+        return Ok(symmetric_eigen(short, &symmetric.iter().copied().collect::<Vec<_>>())?.0);
+    }
+    // (S, −A; A, S) has every eigenvalue of S + iA twice.
+    let turned = im.dot(&re.t()) - re.dot(&im.t());
+    let mut matrix = vec![0.0; 4 * short * short];
+    for i in 0..short {
+        for j in 0..short {
+            for (row, column, value) in [
+                (i, j, symmetric[[i, j]]),
+                (short + i, short + j, symmetric[[i, j]]),
+                (i, short + j, -turned[[i, j]]),
+                (short + i, j, turned[[i, j]]),
+            ] {
+                matrix[row * 2 * short + column] = value;
+            }
+        }
+    }
+    Ok(symmetric_eigen(2 * short, &matrix)?.0.into_iter().step_by(2).collect())
+}
+
+impl Model {
+    /// The eigenvalues of the density matrices of sets of sites in a state of length 1, descending.
+    ///
+    /// # Errors
+    /// A site that the model has not; a block of more than [`LARGEST_BLOCK`] states; no room for the sector without its symmetry.
+    pub fn entanglement_spectra(
+        &self,
+        amplitudes: &[Complex64],
+        subsets: &[Vec<usize>],
+    ) -> Result<Vec<Vec<f64>>, RunError> {
+        if let Some(site) = subsets.iter().flatten().find(|site| **site >= self.sites()) {
+            let (value, expected) = (format!("site {site}"), "sites that the lattice has, from 0");
+            return Err(SolveError::Option { name: "entropy", value, expected }.into());
+        }
+        let plain = self.plain()?;
+        let expanded = match self.symmetric() {
+            Some(_) => {
+                let target = ResponseTarget { model: plain.clone(), operator: build::scalar(1.0) };
+                Some(LevelStates::new(self.clone(), vec![amplitudes.to_vec()]).excited(0, &target)?)
+            }
+            None => None,
+        };
+        let (amplitudes, layout) = (expanded.as_deref().unwrap_or(amplitudes), layout_of(&plain));
+        let of_subset = |sites: &Vec<usize>| -> Result<Vec<f64>, SolveError> {
+            let subset = Subset::new(&layout, sites);
+            let [mut rows, mut columns] = [Numbering::default(), Numbering::default()];
+            let mut elements = Vec::new();
+            for (index, value) in amplitudes.iter().enumerate().filter(|(_, value)| **value != Complex64::ZERO) {
+                let word = plain.basis().state(index as u64);
+                let value = if subset.is_negative(word) { -value } else { *value };
+                elements.push((rows.number(word & subset.mask), columns.number(word & !subset.mask), value));
+            }
+            let mut values = Vec::new();
+            for block in blocks(&elements, rows.0.len(), columns.0.len()) {
+                values.extend(of_block(&block)?);
+            }
+            values.sort_by(|a, b| b.total_cmp(a));
+            Ok(values)
+        };
+        Ok(subsets.iter().map(of_subset).collect::<Result<Vec<_>, SolveError>>()?)
+    }
+}

@@ -1,0 +1,159 @@
+//! Chains of random vectors, and the traces that they give.
+
+use super::super::model::Model;
+use super::super::response::{CHAIN_VECTORS, LevelStates, hamiltonian_on};
+use super::super::solve::RunError;
+use super::levels::actions;
+use super::random::{normal, seed_of};
+use eigenforge_core::operator::Operator;
+use eigenforge_runtime::solvers::{KrylovChain, krylov_chain};
+use eigenforge_runtime::{Device, SolveError, trace};
+use num_complex::Complex64;
+use rayon::prelude::*;
+
+/// Bytes of an element of a vector on the host: the start, its amplitudes, and those of an image.
+const HOST_BYTES: u64 = 40;
+
+/// An energy with its part of a trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TraceLine {
+    /// The energy.
+    pub energy: f64,
+    /// Its part of Tr 1.
+    pub weight: f64,
+    /// Its part of Tr A of each operator.
+    pub values: Vec<f64>,
+}
+
+/// How large sectors are sampled.
+#[derive(Clone, Debug)]
+pub struct SampleOptions {
+    /// Random vectors of each sector.
+    pub samples: usize,
+    /// Steps of a chain at most.
+    pub steps: usize,
+    /// Where the random numbers begin.
+    pub seed: u64,
+}
+
+/// The traces of a sector.
+#[derive(Clone, Debug, Default)]
+pub struct SectorTrace {
+    /// Its states: Tr 1.
+    pub states: u64,
+    /// The levels that are known.
+    pub exact: Vec<TraceLine>,
+    /// What random vectors say of the rest, each of all of it.
+    pub samples: Vec<TraceSample>,
+}
+
+/// A random vector.
+#[derive(Clone, Debug)]
+pub struct TraceSample {
+    chain: KrylovChain,
+    /// The states that it stands for.
+    share: f64,
+    constant: f64,
+}
+
+impl TraceSample {
+    /// Steps of the chain.
+    pub fn steps(&self) -> usize {
+        self.chain.alpha.len()
+    }
+
+    /// Whether the chain ended by itself: then f(H)|r⟩ is exact.
+    pub fn is_closed(&self) -> bool {
+        self.chain.closed
+    }
+
+    /// The lines of the chain after so many steps. Parts of Tr A have a meaning in sums over all of them.
+    ///
+    /// # Errors
+    /// The eigensolver's.
+    pub fn lines(&self, steps: usize) -> Result<Vec<TraceLine>, SolveError> {
+        let share = self.share / self.chain.weight;
+        let lines = self.chain.shortened(steps).lines()?;
+        let line = |line: eigenforge_runtime::solvers::RitzLine| TraceLine {
+            energy: line.value + self.constant,
+            weight: share * line.weight,
+            values: line.overlaps.iter().map(|overlap| share * overlap).collect(),
+        };
+        Ok(lines.into_iter().map(line).collect())
+    }
+}
+
+impl Model {
+    /// The trace over the sector from levels that were solved, none of them twice, and random vectors for the rest; `observables` are invariant
+    /// under the symmetry group of the sector. Random numbers follow from the seed and the sector's name.
+    ///
+    /// # Errors
+    /// An operator that the sites do not have; no room; the device's.
+    pub fn sampled_trace(
+        &self,
+        observables: &[Operator],
+        levels: &[LevelStates],
+        options: &SampleOptions,
+        device: &Device,
+    ) -> Result<SectorTrace, RunError> {
+        let _sampled = trace::span("thermal", "a sampled sector");
+        let host = HOST_BYTES.saturating_mul(self.dimension());
+        Device::cpu().check_memory("a random vector and what operators make of it, on the host", host)?;
+        let parts: Vec<Operator> = observables.iter().map(|operator| self.part_within(operator)).collect();
+        let actions = actions(self, &parts)?;
+        let exact = levels.iter().map(|level| level.line(&actions)).collect();
+        let known: usize = levels.iter().map(|level| level.states.len()).sum();
+        let rest = self.states().saturating_sub(known as u64);
+        let mut found = SectorTrace { states: self.states(), exact, samples: Vec::new() };
+        if rest == 0 {
+            return Ok(found);
+        }
+        let taken: Vec<Vec<f64>> =
+            levels.iter().flat_map(|level| &level.states).flat_map(|state| self.directions(state)).collect();
+        let hamiltonian = hamiltonian_on(self, device, CHAIN_VECTORS + actions.len() as u64)?;
+        let name = self.sector_text();
+        for sample in 0..options.samples {
+            let _chain = trace::span("thermal", "chain");
+            let start = self.random_start(seed_of(options.seed, &name, sample), &taken);
+            let amplitudes = if actions.is_empty() { Vec::new() } else { self.amplitudes(&start) };
+            let images: Vec<Vec<f64>> =
+                actions.iter().map(|action| self.real_vector(&action.applied(&amplitudes))).collect();
+            let images: Vec<&[f64]> = images.iter().map(Vec::as_slice).collect();
+            let chain = krylov_chain(&hamiltonian, &start, &images, options.steps, |_| false)?;
+            found.samples.push(TraceSample { chain, share: rest as f64, constant: self.constant() });
+        }
+        Ok(found)
+    }
+
+    /// The directions of a state among real vectors: of a complex H also that of i times the state.
+    pub(super) fn directions(&self, state: &[Complex64]) -> Vec<Vec<f64>> {
+        let own = self.real_vector(state);
+        match self.is_complex() {
+            true => {
+                let turned: Vec<Complex64> = state.iter().map(|a| Complex64::I * a).collect();
+                vec![own, self.real_vector(&turned)]
+            }
+            false => vec![own],
+        }
+    }
+
+    /// A random vector of length 1 without the directions that are taken.
+    pub(super) fn random_start(&self, seed: u64, taken: &[Vec<f64>]) -> Vec<f64> {
+        let mut vector = normal(seed, self.dimension() as usize);
+        // The second time takes out what rounding has left.
+        for direction in taken.iter().chain(taken) {
+            let overlap = dot(direction, &vector);
+            vector.par_iter_mut().zip(direction).with_min_len(1 << 14).for_each(|(v, own)| *v -= overlap * own);
+        }
+        let length = dot(&vector, &vector).sqrt();
+        vector.par_iter_mut().with_min_len(1 << 14).for_each(|v| *v /= length);
+        vector
+    }
+}
+
+/// Σ a b, in parts of the same length whatever the threads.
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let parts = a.par_chunks(1 << 14).zip(b.par_chunks(1 << 14));
+    let sums: Vec<f64> = parts.map(|(a, b)| a.iter().zip(b).map(|(a, b)| a * b).sum()).collect();
+    sums.iter().sum()
+}

@@ -1,0 +1,52 @@
+//! What `record` and `entropy` name.
+//!
+//! In: a file with `[evolve]`. Out: the observables and sets of sites to measure, or which name is not known.
+
+use crate::exact::{EvolutionMeasures, Model};
+use crate::input::{EvolveSpec, InputError, InputProblem, ModelFile, Wrong};
+use crate::observable::Observable;
+use std::ops::Range;
+
+/// Names that are no observables.
+pub(super) const OF_STATES: [&str; 2] = ["energy", "echo"];
+
+/// What is measured of a file's states.
+///
+/// # Errors
+/// A name that is not known, a site that the lattice has not, a set of no sites or with one twice.
+pub(super) fn measures(file: &ModelFile, spec: &EvolveSpec, model: &Model) -> Result<EvolutionMeasures, InputError> {
+    let known: Vec<Observable> =
+        model.standard_observables().into_iter().chain(file.observed.iter().cloned()).collect();
+    let refused = |key: &str, expected: String, found: String, span: &Range<usize>| {
+        let what = Wrong::OutOfRange { key: key.into(), expected, found };
+        Err(file.refused(InputProblem { what, span: span.clone() }))
+    };
+    let mut observables: Vec<Observable> = Vec::new();
+    for (name, span) in &spec.record {
+        if OF_STATES.contains(&name.as_str()) || observables.iter().any(|observable| observable.name == *name) {
+            continue;
+        }
+        match known.iter().find(|observable| observable.name == *name) {
+            Some(observable) => observables.push(observable.clone()),
+            None => {
+                let names: Vec<&str> =
+                    OF_STATES.into_iter().chain(known.iter().map(|observable| observable.name.as_str())).collect();
+                let near = crate::input::nearest_word(name, &names);
+                let near = near.map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
+                let expected = format!("names among {}{near}", names.join(", "));
+                return refused("record", expected, format!("\"{name}\""), span);
+            }
+        }
+    }
+    let sites = model.sites();
+    for (set, span) in &spec.entropy {
+        let twice = set.iter().enumerate().find(|(place, site)| set[..*place].contains(site));
+        if let Some(site) = set.iter().find(|site| **site >= sites) {
+            return refused("entropy", format!("sites from 0 to {}", sites - 1), site.to_string(), span);
+        }
+        if let Some((_, site)) = twice {
+            return refused("entropy", "each site once".into(), format!("site {site} twice"), span);
+        }
+    }
+    Ok(EvolutionMeasures { observables, entropies: spec.entropy.iter().map(|(set, _)| set.clone()).collect() })
+}

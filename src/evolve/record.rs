@@ -1,0 +1,166 @@
+//! What an evolution leaves behind: printed for people, as JSON for programs.
+
+use crate::observable::Average;
+use crate::report::{ClusterRecord, ModelRecord};
+use crate::words::grouped;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+
+/// An evolution and how it was obtained. Times are in ħ over the unit of the model's amplitudes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EvolutionRecord {
+    /// The version of the fields.
+    pub schema: u32,
+    /// The model file.
+    pub model: ModelRecord,
+    /// The lattice.
+    pub lattice: ClusterRecord,
+    /// The sector.
+    pub sector: String,
+    /// Its states.
+    pub states: u64,
+    /// The start in words.
+    pub start: String,
+    /// Whether time is imaginary: exp(−Ht) ψ of length 1.
+    pub imaginary: bool,
+    /// `record` of the file.
+    pub record: Vec<String>,
+    /// The times.
+    pub times: Vec<f64>,
+    /// ⟨H⟩ at each time.
+    pub energy: Vec<f64>,
+    /// The largest change of ⟨H⟩ from its first value, of a constant H in real time; else `null`.
+    pub energy_drift: Option<f64>,
+    /// |⟨ψ(0)|ψ(t)⟩|².
+    pub echo: Vec<f64>,
+    /// ⟨ψ(0)|ψ(t)⟩: real and imaginary part.
+    pub overlap: Vec<[f64; 2]>,
+    /// ln ‖exp(−Ht) ψ(0)‖ in imaginary time; else `null`.
+    pub log_norm: Option<Vec<f64>>,
+    /// Averages of the observables that are recorded.
+    pub averages: Vec<RecordedAverages>,
+    /// Entropies of sets of sites.
+    pub entropies: Vec<RecordedEntropy>,
+    /// The sum of the steps' bounds of ‖ψ − exact‖ up to each time.
+    pub bounds: Vec<f64>,
+    /// The same at the end.
+    pub bound: f64,
+    /// The part of it that is an estimate, of a H(t).
+    pub estimated: f64,
+    /// What it was to stay below.
+    pub tolerance: f64,
+    /// Steps in time.
+    pub steps: usize,
+    /// Multiplies with H in the steps.
+    pub multiplies: usize,
+    /// Vectors that a basis of a step had room for.
+    pub basis: usize,
+    /// Whether the bound stayed below the tolerance, and the start has converged.
+    pub converged: bool,
+    /// The device's name.
+    pub device: String,
+    /// Seconds to the start, and from there to the end.
+    pub seconds: [f64; 2],
+    /// What a careful reader must know.
+    pub warnings: Vec<String>,
+}
+
+/// An observable as a function of time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecordedAverages {
+    /// Its name.
+    pub name: String,
+    /// Its values at each time.
+    pub values: Vec<Average>,
+}
+
+/// The entropy of a set of sites as a function of time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecordedEntropy {
+    /// The sites.
+    pub sites: Vec<usize>,
+    /// −tr ρ ln ρ at each time.
+    pub values: Vec<f64>,
+}
+
+impl RecordedEntropy {
+    /// "S_0_1_2".
+    pub fn name(&self) -> String {
+        self.sites.iter().fold("S".into(), |name, site| format!("{name}_{site}"))
+    }
+}
+
+/// Rows of the printed table at most.
+const MOST_ROWS: usize = 12;
+/// Columns of it beside the time.
+const MOST_COLUMNS: usize = 6;
+
+impl EvolutionRecord {
+    /// Every quantity that is one number or one a site, with its values at each time: energy, echo, averages, entropies.
+    pub(super) fn columns(&self) -> Vec<(String, Vec<f64>)> {
+        let mut columns = vec![("energy".to_string(), self.energy.clone()), ("echo".into(), self.echo.clone())];
+        for RecordedAverages { name, values } in &self.averages {
+            let Some(first) = values.first() else { continue };
+            let at = |place: usize| values.iter().map(|value| value.values()[place]).collect::<Vec<f64>>();
+            match first {
+                Average::Whole(_) => columns.push((name.clone(), at(0))),
+                Average::Sites(sites) => {
+                    columns.extend((0..sites.len()).map(|site| (format!("{name}_{site}"), at(site))));
+                }
+                Average::Pairs(pairs) => {
+                    let sites = pairs.nrows();
+                    let pair = |place: usize| (format!("{name}_{}_{}", place / sites, place % sites), at(place));
+                    columns.extend((0..sites * sites).map(pair));
+                }
+            }
+        }
+        columns.extend(self.entropies.iter().map(|entropy| (entropy.name(), entropy.values.clone())));
+        columns
+    }
+
+    /// Text for a terminal, ending in a newline.
+    pub(super) fn text(&self) -> String {
+        let mut out = String::new();
+        let line = |out: &mut String, text: &str| {
+            let _ = writeln!(out, "{text}");
+        };
+        line(&mut out, &format!("start    {}", self.start));
+        line(&mut out, &format!("sector   {}: {} states\n", self.sector, grouped(self.states.into())));
+        let columns = self.columns();
+        let shown = &columns[..columns.len().min(MOST_COLUMNS)];
+        let heading: String = shown.iter().map(|(name, _)| format!(" {name:>18}")).collect();
+        line(&mut out, &format!("{:>10}{heading}", "t"));
+        let step = self.times.len().div_ceil(MOST_ROWS).max(1);
+        let last = self.times.len().saturating_sub(1);
+        for place in (0..self.times.len()).filter(|place| place % step == 0 || *place == last) {
+            let values: String = shown.iter().map(|(_, values)| format!(" {:>18.10}", values[place])).collect();
+            line(&mut out, &format!("{:>10.4}{values}", self.times[place]));
+        }
+        let hidden = columns.len() - shown.len();
+        if hidden > 0 || step > 1 {
+            let more = if hidden > 0 { format!(", and {hidden} more quantities") } else { String::new() };
+            line(&mut out, &format!("    (all {} times{more}: --output DIR, or --json)", self.times.len()));
+        }
+        let drift = self.energy_drift.map_or(String::new(), |drift| format!("; energy drift {drift:.1e}"));
+        let estimated = if self.estimated > 0.0 {
+            format!(" (of which {:.1e} is an estimate by halved steps)", self.estimated)
+        } else {
+            String::new()
+        };
+        line(
+            &mut out,
+            &format!("\nerror    at most {:.1e}{estimated}, tolerance {:e}{drift}", self.bound, self.tolerance),
+        );
+        line(
+            &mut out,
+            &format!(
+                "steps    {}, with {} multiplies, bases of up to {} vectors",
+                self.steps, self.multiplies, self.basis
+            ),
+        );
+        let [start, steps] = self.seconds;
+        line(&mut out, &format!("on {}; {:.2} s, of them the steps {steps:.2}", self.device, start + steps));
+        self.warnings.iter().for_each(|warning| line(&mut out, &format!("warning: {warning}")));
+        out
+    }
+}

@@ -1,0 +1,19 @@
+//! Thermal averages: `eigenforge thermal MODEL.toml`.
+//!
+//! ```text
+//! [thermal] → sectors of the ensemble → Tr A e^(−H/T) of each → sums, jackknife → report, files
+//!              sectors.rs                run.rs, exact::SectorTrace  averages.rs     record.rs, files.rs
+//! ```
+//!
+//! With K = H, in the grand ensemble K = H − µN, and M the total Sᶻ: Z = Tr e^(−K/T), E = ⟨H⟩, C = (⟨K²⟩ − ⟨K⟩²)/T², S = ⟨K⟩/T + ln Z,
+//! χ = (⟨M²⟩ − ⟨M⟩²)/T, ∂N/∂µ = (⟨N²⟩ − ⟨N⟩²)/T, all of the whole cluster, k_B = 1. Traces run over every state of the ensemble: each sector of
+//! conserved numbers and momentum is solved, those with the same levels by symmetry once.
+
+mod averages;
+mod files;
+mod record;
+mod run;
+mod sectors;
+
+pub use record::{ThermalCurve, ThermalRecord, ThermalSectorRecord};
+pub use run::thermal;

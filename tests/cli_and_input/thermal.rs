@@ -1,0 +1,141 @@
+//! `eigenforge thermal`: bad input by name and at its place, what ends with exit code 3, files.
+
+use super::command::{run, stderr, stdout};
+use serde_json::Value;
+use std::path::PathBuf;
+
+const RING: &str =
+    "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = 8\nboundary = \"periodic\"\n";
+const ELECTRONS: &str =
+    "[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n[lattice]\nkind = \"chain\"\nsize = 4\nboundary = \"periodic\"\n";
+const LIST: &str = "temperatures = [0.1, 1.0]\n";
+
+/// A folder with a model file.
+fn written(text: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.toml");
+    std::fs::write(&path, text).unwrap();
+    (folder, path)
+}
+
+fn words(text: &str) -> String {
+    text.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn what_is_wrong_is_said_with_what_was_expected() {
+    let ring = |keys: &str| format!("{RING}[thermal]\n{keys}");
+    let with_sector = |sector: &str, keys: &str| format!("{ELECTRONS}[sector]\n{sector}\n[thermal]\n{LIST}{keys}");
+    for (text, said) in [
+        (format!("{RING}[sector]\ntwo_sz = 0\n"), vec!["the section [thermal] is missing"]),
+        (ring(""), vec!["`temperatures` is missing from [thermal]"]),
+        (ring("temperatures = []\n"), vec!["`temperatures` should be at least one temperature", "an empty list"]),
+        (ring("temperatures = [0.1, 0.0]\n"), vec!["`temperatures` should be above 0", "found 0"]),
+        (ring("temperatures = { from = -1.0, to = 2.0 }\n"), vec!["`temperatures.from` should be above 0", "found -1"]),
+        (ring("temperatures = { from = 2.0, to = 1.0 }\n"), vec!["`temperatures.to` should be above `from`, 2"]),
+        (ring("temperatures = { from = 1.0, to = 2.0, spacing = \"cubic\" }\n"), vec!["cubic", "log", "linear"]),
+        (ring("temperatures = [nan]\n"), vec!["must be a finite number"]),
+        (ring(&format!("{LIST}samples = 0\n")), vec!["`samples`", "2 or more"]),
+        (ring(&format!("{LIST}steps = 0\n")), vec!["`steps`", "2 or more"]),
+        (ring(&format!("{LIST}method = \"kpm\"\n")), vec!["kpm", "auto", "ftlm", "exact"]),
+        (ring(&format!("{LIST}mu = 1.0\n")), vec!["`mu` and `ensemble = \"canonical\"` cannot both be given"]),
+        (ring(&format!("{LIST}ensemble = \"grand\"\n")), vec!["`mu` is missing from [thermal]"]),
+        (
+            ring(&format!("{LIST}ensemble = \"grand\"\nmu = 1.0\n")),
+            vec!["`ensemble` should be \"canonical\": no site of this model has particles"],
+        ),
+        (
+            format!("{RING}[sector]\ntwo_sz = 0\n[thermal]\n{LIST}"),
+            vec!["`two_sz` and `thermal` cannot both be given", "all Sz"],
+        ),
+        (
+            format!("{RING}[symmetry]\nk = 0\n[thermal]\n{LIST}"),
+            vec!["`thermal` and `symmetry` cannot both be given", "leave [symmetry] out"],
+        ),
+        (
+            format!("{RING}[sector]\ntwo_sz = 0\n[dmrg]\nstates = 8\n[thermal]\n{LIST}"),
+            vec!["`thermal` and `dmrg` cannot both be given"],
+        ),
+        (format!("[ci]\nfcidump = \"a\"\n[thermal]\n{LIST}"), vec!["`thermal` and `ci` cannot both be given"]),
+        (format!("[su3]\n[thermal]\n{LIST}"), vec!["`thermal` and `su3` cannot both be given"]),
+        (
+            format!("{ELECTRONS}[thermal]\n{LIST}"),
+            vec!["`particles` should be a number in [sector]", "ensemble = \"grand\""],
+        ),
+        (with_sector("up = 2", ""), vec!["`particles` is missing from [sector]", "whose sum is meant"]),
+        (with_sector("particles = 9", ""), vec!["9 fermions has no state"]),
+        (with_sector("particles = 4\ntwo_sz = 0", ""), vec!["`two_sz` and `thermal` cannot both be given"]),
+        (
+            with_sector("particles = 4", "ensemble = \"grand\"\nmu = 2.0\n"),
+            vec!["`particles` and `ensemble = \"grand\"` cannot both be given"],
+        ),
+        (
+            format!("{RING}[thermal]\n{LIST}[observables]\nenergy = \"sz(0)\"\n"),
+            vec!["the observable `energy`", "a thermal report has a quantity of this name"],
+        ),
+        (
+            ring(LIST).replace("jz = 1.0", "jz = { sweep = [1.0, 2.0] }"),
+            vec!["a thermal average of a sweep is not available"],
+        ),
+        (
+            ring(&format!("{LIST}method = \"exact\"\n")).replace("size = 8", "size = 16").replace("periodic", "open"),
+            vec!["`method` should be \"auto\" or \"ftlm\" for sectors of more than 4096 states"],
+        ),
+    ] {
+        let (_folder, path) = written(&text);
+        let output = run(&["thermal", path.to_str().unwrap(), "--device", "cpu"]);
+        assert_eq!(output.status.code(), Some(2), "{text}\n{}{}", stdout(&output), stderr(&output));
+        for part in said {
+            assert!(words(&stderr(&output)).contains(part), "'{part}' is not in {}\n{text}", stderr(&output));
+        }
+    }
+}
+
+/// Chains that are too short are flagged, as are large errors.
+#[test]
+fn exit_codes_say_whether_averages_have_converged() {
+    let ring = RING.replace("size = 8", "size = 10");
+    let (_folder, path) = written(&format!("{ring}[thermal]\n{LIST}exact_below = 5\nsteps = 4\nsamples = 2\n"));
+    let output = run(&["thermal", path.to_str().unwrap(), "--device", "cpu", "--json"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let record: Value = serde_json::from_str(stdout(&output)).unwrap();
+    assert_eq!(record["converged"], false);
+    let warnings: Vec<&str> = record["warnings"].as_array().unwrap().iter().map(|own| own.as_str().unwrap()).collect();
+    assert!(warnings.iter().any(|own| own.contains("more `steps` than 4")), "{warnings:?}");
+    // The entropy cannot be below that of the lowest level, even so.
+    let entropy = record["quantities"].as_array().unwrap().iter().find(|own| own["name"] == "entropy").unwrap();
+    assert!(entropy["values"][0].as_f64().unwrap() >= 0.0);
+    let (_folder, path) = written(&format!("{ring}[thermal]\n{LIST}exact_below = 5\nmethod = \"ftlm\"\nsamples = 2\n"));
+    let output = run(&["thermal", path.to_str().unwrap(), "--device", "cpu"]);
+    assert!(stdout(&output).contains("more `samples` than 2"), "{}", stdout(&output));
+}
+
+/// The files have what the report has; a solve of the file says which verb makes the curves, and finds the lowest state of all Sz.
+#[test]
+fn files_hold_the_averages() {
+    let keys = "temperatures = { from = 0.1, to = 10.0, points = 5 }\n";
+    let (folder, path) = written(&format!("{ELECTRONS}[sector]\nparticles = 3\n[thermal]\n{keys}"));
+    let out = folder.path().join("out");
+    let output = run(&["thermal", path.to_str().unwrap(), "--device", "cpu", "--output", out.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("canonical, not grand canonical; 3 fermions"), "{}", stdout(&output));
+    let record: Value = serde_json::from_str(&std::fs::read_to_string(out.join("report.json")).unwrap()).unwrap();
+    let table = std::fs::read_to_string(out.join("thermal.csv")).unwrap();
+    let names = ["ln_z", "energy", "heat_capacity", "entropy", "susceptibility", "double_occupancy"];
+    let headings: String = names.iter().map(|name| format!(",{name},{name}_error")).collect();
+    assert_eq!(table.lines().next().unwrap(), format!("temperature{headings}"));
+    let row: Vec<f64> = table.lines().nth(3).unwrap().split(',').map(|cell| cell.parse().unwrap()).collect();
+    assert!((row[0] - 1.0).abs() < 1e-12);
+    let mut arrays = ndarray_npy::NpzReader::new(std::fs::File::open(out.join("thermal.npz")).unwrap()).unwrap();
+    for (place, name) in names.iter().enumerate() {
+        assert_eq!(record["quantities"][place]["name"], *name);
+        assert_eq!(record["quantities"][place]["values"][2].as_f64().unwrap(), row[1 + 2 * place]);
+        let values: ndarray::Array1<f64> = arrays.by_name(name).unwrap();
+        assert_eq!(values[2], row[1 + 2 * place]);
+    }
+    assert!(std::fs::read_to_string(out.join("thermal.svg")).unwrap().contains("hubbard: C"));
+    let solved = run(&["solve", path.to_str().unwrap(), "--device", "cpu"]);
+    assert!(stdout(&solved).contains("`eigenforge thermal` makes its curves"), "{}", stdout(&solved));
+    let lowest = record["lowest"].as_f64().unwrap();
+    assert!(stdout(&solved).contains(&format!("{lowest:.10}")), "{lowest}: {}", stdout(&solved));
+}
