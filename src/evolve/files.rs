@@ -126,6 +126,8 @@ impl EvolutionRecord {
         let mut charts = Vec::new();
         for name in &self.record {
             match name.as_str() {
+                // Constant, as H is.
+                "energy" if self.energy_drift.is_some() => {}
                 "energy" => charts.push(one("energy", &self.energy)),
                 "echo" => charts.push(one("echo", &self.echo)),
                 _ => {
