@@ -135,8 +135,11 @@ fn flux_ring() -> Model {
     (0..4).map(bond).fold(Operator::zero(), |a, b| a + b).sector(Up(2), Down(1)).unwrap()
 }
 
+/// A name, a model, and operators with their names.
+type Case = (&'static str, Model, Vec<(&'static str, Operator)>);
+
 /// Models of every kind of site, real and complex.
-fn models() -> Vec<(&'static str, Model, Vec<(&'static str, Operator)>)> {
+fn models() -> Vec<Case> {
     let chain = |sites: usize| Lattice::chain(sites).periodic();
     let spin_currents = |i: usize, j: usize| {
         let forth = (build::sp(i) * build::sm(j)).times_i();
