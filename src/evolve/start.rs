@@ -88,7 +88,12 @@ pub(super) fn start_state(
             if wanted as u64 >= most {
                 return Err(refused(format!("state = {wanted}, but {name} has {most} states, from 0")));
             }
-            found(&chosen.lowest(other.solve(), &other.file.solve, wanted + 1)?, (&name, *state), model, refused)
+            eigenstate_start(
+                &chosen.lowest(other.solve(), &other.file.solve, wanted + 1)?,
+                (&name, *state),
+                model,
+                refused,
+            )
         }
         StartSpec::Orbitals => {
             let free = one_body(&file.operator(), &model.site_kinds()).map_err(&refused)?;
@@ -96,14 +101,14 @@ pub(super) fn start_state(
             let precise = SolveSpec { tolerance: PRECISE, ..SolveSpec::default() };
             let solve = Solve::new(ModelProblem::from(&plain), Solver::Lanczos).options(precise.options());
             let name = "H without interactions";
-            let start = found(&chosen.lowest(solve, &precise, 1)?, (name, None), model, refused)?;
+            let start = eigenstate_start(&chosen.lowest(solve, &precise, 1)?, (name, None), model, refused)?;
             Ok(StartState { words: format!("the lowest orbitals: {}", start.words), ..start })
         }
     }
 }
 
 /// The state of the lowest levels that `name` has, carried over; without a number the lowest, which must not be degenerate.
-fn found(
+fn eigenstate_start(
     solution: &Solution<'_>,
     (name, state): (&str, Option<usize>),
     model: &Model,

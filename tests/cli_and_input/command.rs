@@ -4,7 +4,7 @@ use super::gallery::root;
 use eigenforge::report::{Outcome, Stop};
 use eigenforge::runtime::testing;
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -26,6 +26,32 @@ pub fn stdout(output: &Output) -> &str {
 
 pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A folder with a model file.
+pub fn model_file(text: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.toml");
+    std::fs::write(&path, text).unwrap();
+    (folder, path)
+}
+
+/// Without the frame and the line breaks of a message.
+pub fn words(text: &str) -> String {
+    text.split_whitespace().filter(|word| !["│", "×"].contains(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// Runs a verb on each text, which it must refuse with all of these words.
+pub fn check_refusals(verb: &str, cases: &[(String, Vec<&str>)]) {
+    for (text, said) in cases {
+        let (_folder, path) = model_file(text);
+        let output = run(&[verb, path.to_str().unwrap(), "--device", "cpu"]);
+        assert_eq!(output.status.code(), Some(2), "{text}\n{}{}", stdout(&output), stderr(&output));
+        let message = words(&stderr(&output));
+        for part in said {
+            assert!(message.contains(part), "'{part}' is not in {message}\n{text}");
+        }
+    }
 }
 
 /// The exit code of a command with `--json` that failed: standard output is one object, which says the same.

@@ -1,24 +1,12 @@
 //! `eigenforge evolve`: bad input by name and at its place, what ends with exit code 3, starts of all kinds, files.
 
-use super::command::{run, stderr, stdout};
+use super::command::{check_refusals, model_file, run, stderr, stdout, words};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const CHAIN: &str = "[model]\nname = \"xxz\"\njxy = 1.0\njz = 0.7\n[lattice]\nkind = \"chain\"\nsize = 6\nboundary = \"open\"\n\
                      [sector]\ntwo_sz = 0\n";
 const NEEL: &str = "start = { up = [0, 2, 4] }\n";
-
-/// A folder with a model file.
-fn written(text: &str) -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("model.toml");
-    std::fs::write(&path, text).unwrap();
-    (folder, path)
-}
-
-fn words(text: &str) -> String {
-    text.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
-}
 
 fn evolved(path: &Path) -> Value {
     let output = run(&["evolve", path.to_str().unwrap(), "--device", "cpu", "--json"]);
@@ -35,7 +23,7 @@ fn what_is_wrong_is_said_with_what_was_expected() {
     let evolve = |keys: &str| format!("{CHAIN}[evolve]\n{keys}");
     let started = |keys: &str| format!("{CHAIN}[evolve]\n{NEEL}{keys}");
     let timed = |text: &str| started("until = 1.0\n").replace("jz = 0.7", text);
-    for (text, said) in [
+    let cases = [
         (CHAIN.to_string(), vec!["the section [evolve] is missing"]),
         (evolve("until = 1.0\n"), vec!["`start` is missing from [evolve]"]),
         (started(""), vec!["`until` is missing from [evolve]"]),
@@ -94,14 +82,8 @@ fn what_is_wrong_is_said_with_what_was_expected() {
             vec!["`width` is missing"],
         ),
         (started("until = 1.0\nvector_potential = { form = \"step\", a0 = 0.3 }\n"), vec!["step", "pulse, ac, dc"]),
-    ] {
-        let (_folder, path) = written(&text);
-        let output = run(&["evolve", path.to_str().unwrap(), "--device", "cpu"]);
-        assert_eq!(output.status.code(), Some(2), "{text}\n{}{}", stdout(&output), stderr(&output));
-        for part in said {
-            assert!(words(&stderr(&output)).contains(part), "'{part}' is not in {}", stderr(&output));
-        }
-    }
+    ];
+    check_refusals("evolve", &cases);
 }
 
 /// What depends on time is for this verb; elsewhere a text is refused and says where it belongs.
@@ -112,7 +94,7 @@ fn other_verbs_refuse_what_depends_on_time() {
         (format!("{text}[evolve]\n{NEEL}until = 1.0\n"), "a function of `time` for `eigenforge evolve`"),
         (text, "functions of `time` stand in a file with a section [evolve]"),
     ] {
-        let (_folder, path) = written(&text);
+        let (_folder, path) = model_file(&text);
         let output = run(&["solve", path.to_str().unwrap(), "--device", "cpu"]);
         assert_eq!(output.status.code(), Some(2));
         assert!(words(&stderr(&output)).contains(said), "{}", stderr(&output));
@@ -125,7 +107,7 @@ fn functions_of_time_stand_in_h_linearly() {
     let text = "[model]\nname = \"terms\"\nsite = \"spin 1/2\"\nH = \"sum(<i, j> in bonds; a * b * sdots(i, j))\"\n[parameters]\n\
                 a = \"time\"\nb = \"1 + time\"\n[lattice]\nkind = \"chain\"\nsize = 4\nboundary = \"open\"\n[sector]\ntwo_sz = 0\n\
                 [evolve]\nstart = { up = [0, 2] }\nuntil = 1.0\n";
-    let (_folder, path) = written(text);
+    let (_folder, path) = model_file(text);
     let output = run(&["evolve", path.to_str().unwrap(), "--device", "cpu"]);
     assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
     assert!(
@@ -134,7 +116,7 @@ fn functions_of_time_stand_in_h_linearly() {
         stderr(&output)
     );
     // One of them is what the other is not.
-    let (_folder, path) = written(&text.replace("b = \"1 + time\"", "b = 2.0"));
+    let (_folder, path) = model_file(&text.replace("b = \"1 + time\"", "b = 2.0"));
     let found = evolved(&path);
     assert!(found["energy_drift"].is_null() && found["estimated"].as_f64().unwrap() > 0.0);
     // H(t) = f(t) H₀ leaves ⟨H₀⟩ as it is.
@@ -146,7 +128,7 @@ fn functions_of_time_stand_in_h_linearly() {
 /// A tolerance below rounding is flagged.
 #[test]
 fn a_tolerance_that_is_not_reached_ends_with_three() {
-    let (_folder, path) = written(&format!("{CHAIN}[evolve]\n{NEEL}until = 50.0\ntimes = 3\ntolerance = 1e-15\n"));
+    let (_folder, path) = model_file(&format!("{CHAIN}[evolve]\n{NEEL}until = 50.0\ntimes = 3\ntolerance = 1e-15\n"));
     let output = run(&["evolve", path.to_str().unwrap(), "--device", "cpu", "--json"]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let record: Value = serde_json::from_str(stdout(&output)).unwrap();
@@ -158,7 +140,7 @@ fn a_tolerance_that_is_not_reached_ends_with_three() {
 #[test]
 fn starts_of_all_kinds_give_the_same_state() {
     let evolve = |start: &str| format!("{CHAIN}[evolve]\nstart = {start}\nuntil = 2.0\ntimes = 5\nrecord = [\"sz\"]\n");
-    let (folder, path) = written(&evolve("{ up = [0, 2, 4], down = [1, 3, 5] }"));
+    let (folder, path) = model_file(&evolve("{ up = [0, 2, 4], down = [1, 3, 5] }"));
     let by_sites = evolved(&path);
     std::fs::write(&path, evolve("{ levels = [1, 0, 1, 0, 1, 0] }")).unwrap();
     let by_levels = evolved(&path);
@@ -211,7 +193,7 @@ fn the_lowest_orbitals_are_the_ground_state_without_interactions() {
         format!("[model]\nname = \"hubbard\"\nt = 1.0\nu = {u:?}\npotential = [0.3, 0.0, -0.2, 0.0, 0.1]\n{lattice}")
     };
     let evolve = |u: f64, start: &str| format!("{}[evolve]\nstart = {start}\nuntil = 1.0\ntimes = 3\n", electrons(u));
-    let (folder, path) = written(&evolve(6.0, "{ orbitals = \"lowest\" }"));
+    let (folder, path) = model_file(&evolve(6.0, "{ orbitals = \"lowest\" }"));
     let by_orbitals = evolved(&path);
     std::fs::write(folder.path().join("free.toml"), electrons(0.0) + "[solve]\ntolerance = 1e-13\n").unwrap();
     std::fs::write(&path, evolve(6.0, "{ model = \"free.toml\" }")).unwrap();
@@ -227,10 +209,11 @@ fn the_lowest_orbitals_are_the_ground_state_without_interactions() {
 /// Imaginary time ends in the ground state.
 #[test]
 fn imaginary_time_ends_in_the_ground_state() {
-    let (_folder, path) =
-        written(&format!("{CHAIN}[evolve]\n{NEEL}until = 40.0\ntimes = 3\nimaginary = true\nrecord = [\"energy\"]\n"));
+    let (_folder, path) = model_file(&format!(
+        "{CHAIN}[evolve]\n{NEEL}until = 40.0\ntimes = 3\nimaginary = true\nrecord = [\"energy\"]\n"
+    ));
     let found = evolved(&path);
-    let (_folder, path) = written(CHAIN);
+    let (_folder, path) = model_file(CHAIN);
     let output = run(&["solve", path.to_str().unwrap(), "--device", "cpu", "--json"]);
     let solved: Value = serde_json::from_str(stdout(&output)).unwrap();
     let energy = solved["energies"][0].as_f64().unwrap();
@@ -241,7 +224,7 @@ fn imaginary_time_ends_in_the_ground_state() {
 #[test]
 fn files_hold_the_curves() {
     let keys = "until = 1.0\ntimes = 11\nrecord = [\"energy\", \"sz\", \"szsz\"]\nentropy = [[0, 1, 2]]\n";
-    let (folder, path) = written(&format!("{CHAIN}[evolve]\n{NEEL}{keys}"));
+    let (folder, path) = model_file(&format!("{CHAIN}[evolve]\n{NEEL}{keys}"));
     let out = folder.path().join("out");
     let output = run(&["evolve", path.to_str().unwrap(), "--device", "cpu", "--output", out.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

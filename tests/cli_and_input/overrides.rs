@@ -1,6 +1,6 @@
 //! Dump, edit, run: the command line around edited kernel files, and the kernel cache under several commands at once.
 
-use super::command::{command, failed, run, stderr, stdout};
+use super::command::{command, failed, run, stderr, stdout, words};
 use eigenforge_runtime::jit::{Jit, Settings};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,11 +58,6 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 fn has_compiler() -> bool {
     Jit::for_tests(&Settings::from_env().unwrap()).is_some()
-}
-
-/// Without the frame and the line breaks of a message.
-fn words(text: &str) -> String {
-    text.replace(['│', '×', '\n'], " ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]

@@ -1,29 +1,16 @@
 //! `eigenforge spectrum`: bad input by name and at its place, what ends with exit code 3, files.
 
-use super::command::{run, stderr, stdout};
+use super::command::{check_refusals, model_file, run, stderr, stdout};
 use serde_json::Value;
-use std::path::PathBuf;
 
 const RING: &str = "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = 8\nboundary = \"periodic\"\n\
                     [sector]\ntwo_sz = 0\n";
 const WINDOW: &str = "omega = { from = 0.0, to = 4.0, points = 81 }\n";
 
-/// A folder with a model file.
-fn written(text: &str) -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("model.toml");
-    std::fs::write(&path, text).unwrap();
-    (folder, path)
-}
-
-fn words(text: &str) -> String {
-    text.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
-}
-
 #[test]
 fn what_is_wrong_is_said_with_what_was_expected() {
     let spectrum = |keys: &str| format!("{RING}[spectrum]\n{keys}");
-    for (text, said) in [
+    let cases = [
         (RING.to_string(), vec!["the section [spectrum] is missing"]),
         (spectrum(WINDOW), vec!["`of` is missing from [spectrum]"]),
         (spectrum("of = \"Sz\"\n"), vec!["`omega` is missing from [spectrum]"]),
@@ -80,14 +67,8 @@ fn what_is_wrong_is_said_with_what_was_expected() {
             format!("{RING}[dmrg]\nstates = 8\n[spectrum]\nof = \"Sz\"\n{WINDOW}"),
             vec!["`spectrum` and `dmrg` cannot both be given"],
         ),
-    ] {
-        let (_folder, path) = written(&text);
-        let output = run(&["spectrum", path.to_str().unwrap(), "--device", "cpu"]);
-        assert_eq!(output.status.code(), Some(2), "{text}\n{}{}", stdout(&output), stderr(&output));
-        for part in said {
-            assert!(words(&stderr(&output)).contains(part), "'{part}' is not in {}", stderr(&output));
-        }
-    }
+    ];
+    check_refusals("spectrum", &cases);
 }
 
 /// Too few steps are flagged; an operator that is zero on the state has an empty curve.
@@ -95,7 +76,7 @@ fn what_is_wrong_is_said_with_what_was_expected() {
 fn exit_codes_say_whether_curves_have_converged() {
     let ring = RING.replace("size = 8", "size = 14");
     let (_folder, path) =
-        written(&format!("{ring}[spectrum]\nof = \"Sz\"\nq = [7, 0]\nsteps = 4\neta = 0.02\n{WINDOW}"));
+        model_file(&format!("{ring}[spectrum]\nof = \"Sz\"\nq = [7, 0]\nsteps = 4\neta = 0.02\n{WINDOW}"));
     let output = run(&["spectrum", path.to_str().unwrap(), "--device", "cpu", "--json"]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let record: Value = serde_json::from_str(stdout(&output)).unwrap();
@@ -108,7 +89,7 @@ fn exit_codes_say_whether_curves_have_converged() {
     for keys in ["steps = 1\neta = 0.1\n", "[solve]\nsolver = \"lanczos\"\nmax_iterations = 2\n"] {
         let (before, after) = if keys.starts_with('[') { ("", keys) } else { (keys, "") };
         let text = format!("{ring}[spectrum]\nof = \"Sz\"\nq = [3]\n{before}{WINDOW}{after}");
-        let (_folder, path) = written(&text);
+        let (_folder, path) = model_file(&text);
         let output = run(&["spectrum", path.to_str().unwrap(), "--device", "cpu"]);
         assert_eq!(output.status.code(), Some(3), "{}", stdout(&output));
     }
@@ -117,7 +98,7 @@ fn exit_codes_say_whether_curves_have_converged() {
 /// The files have what the report has; a solve of the file says which verb makes the curves.
 #[test]
 fn files_hold_the_curves() {
-    let (folder, path) = written(&format!("{RING}[symmetry]\nk = 0\n[spectrum]\nof = \"Sz\"\n{WINDOW}"));
+    let (folder, path) = model_file(&format!("{RING}[symmetry]\nk = 0\n[spectrum]\nof = \"Sz\"\n{WINDOW}"));
     let out = folder.path().join("out");
     let output = run(&["spectrum", path.to_str().unwrap(), "--device", "cpu", "--output", out.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

@@ -1,8 +1,7 @@
 //! `eigenforge thermal`: bad input by name and at its place, what ends with exit code 3, files.
 
-use super::command::{run, stderr, stdout};
+use super::command::{check_refusals, model_file, run, stderr, stdout};
 use serde_json::Value;
-use std::path::PathBuf;
 
 const RING: &str =
     "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = 8\nboundary = \"periodic\"\n";
@@ -10,23 +9,11 @@ const ELECTRONS: &str =
     "[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n[lattice]\nkind = \"chain\"\nsize = 4\nboundary = \"periodic\"\n";
 const LIST: &str = "temperatures = [0.1, 1.0]\n";
 
-/// A folder with a model file.
-fn written(text: &str) -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("model.toml");
-    std::fs::write(&path, text).unwrap();
-    (folder, path)
-}
-
-fn words(text: &str) -> String {
-    text.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
-}
-
 #[test]
 fn what_is_wrong_is_said_with_what_was_expected() {
     let ring = |keys: &str| format!("{RING}[thermal]\n{keys}");
     let with_sector = |sector: &str, keys: &str| format!("{ELECTRONS}[sector]\n{sector}\n[thermal]\n{LIST}{keys}");
-    for (text, said) in [
+    let cases = [
         (format!("{RING}[sector]\ntwo_sz = 0\n"), vec!["the section [thermal] is missing"]),
         (ring(""), vec!["`temperatures` is missing from [thermal]"]),
         (ring("temperatures = []\n"), vec!["`temperatures` should be at least one temperature", "an empty list"]),
@@ -81,21 +68,15 @@ fn what_is_wrong_is_said_with_what_was_expected() {
             ring(&format!("{LIST}method = \"exact\"\n")).replace("size = 8", "size = 16").replace("periodic", "open"),
             vec!["`method` should be \"auto\" or \"ftlm\" for sectors of more than 4096 states"],
         ),
-    ] {
-        let (_folder, path) = written(&text);
-        let output = run(&["thermal", path.to_str().unwrap(), "--device", "cpu"]);
-        assert_eq!(output.status.code(), Some(2), "{text}\n{}{}", stdout(&output), stderr(&output));
-        for part in said {
-            assert!(words(&stderr(&output)).contains(part), "'{part}' is not in {}\n{text}", stderr(&output));
-        }
-    }
+    ];
+    check_refusals("thermal", &cases);
 }
 
 /// Chains that are too short are flagged, as are large errors.
 #[test]
 fn exit_codes_say_whether_averages_have_converged() {
     let ring = RING.replace("size = 8", "size = 10");
-    let (_folder, path) = written(&format!("{ring}[thermal]\n{LIST}exact_below = 5\nsteps = 4\nsamples = 2\n"));
+    let (_folder, path) = model_file(&format!("{ring}[thermal]\n{LIST}exact_below = 5\nsteps = 4\nsamples = 2\n"));
     let output = run(&["thermal", path.to_str().unwrap(), "--device", "cpu", "--json"]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let record: Value = serde_json::from_str(stdout(&output)).unwrap();
@@ -105,7 +86,8 @@ fn exit_codes_say_whether_averages_have_converged() {
     // The entropy cannot be below that of the lowest level, even so.
     let entropy = record["quantities"].as_array().unwrap().iter().find(|own| own["name"] == "entropy").unwrap();
     assert!(entropy["values"][0].as_f64().unwrap() >= 0.0);
-    let (_folder, path) = written(&format!("{ring}[thermal]\n{LIST}exact_below = 5\nmethod = \"ftlm\"\nsamples = 2\n"));
+    let (_folder, path) =
+        model_file(&format!("{ring}[thermal]\n{LIST}exact_below = 5\nmethod = \"ftlm\"\nsamples = 2\n"));
     let output = run(&["thermal", path.to_str().unwrap(), "--device", "cpu"]);
     assert!(stdout(&output).contains("more `samples` than 2"), "{}", stdout(&output));
 }
@@ -114,7 +96,7 @@ fn exit_codes_say_whether_averages_have_converged() {
 #[test]
 fn files_hold_the_averages() {
     let keys = "temperatures = { from = 0.1, to = 10.0, points = 5 }\n";
-    let (folder, path) = written(&format!("{ELECTRONS}[sector]\nparticles = 3\n[thermal]\n{keys}"));
+    let (folder, path) = model_file(&format!("{ELECTRONS}[sector]\nparticles = 3\n[thermal]\n{keys}"));
     let out = folder.path().join("out");
     let output = run(&["thermal", path.to_str().unwrap(), "--device", "cpu", "--output", out.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
