@@ -6,42 +6,64 @@
 //! (the exit code). Nothing is printed after a result.
 
 use super::error::CommandError;
-use super::output::{self, has_printed, print};
+use super::output::{self, print, wants_json};
 use clap::error::ErrorKind;
 use eigenforge_runtime::{interrupt, say};
 use miette::Diagnostic;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-/// The object on standard output.
-#[derive(serde::Serialize)]
-struct Failure {
-    error: String,
+/// What stopped a run: the object on standard output.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Failure {
+    /// The error's text.
+    pub error: String,
+    /// What to do, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    help: Option<String>,
+    pub help: Option<String>,
     /// Each problem of a file, where there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    problems: Vec<Problem>,
-    kind: &'static str,
-    code: u8,
+    pub problems: Vec<FileProblem>,
+    /// "command line", "input", "fault" or "interrupted".
+    pub kind: &'static str,
+    /// The exit code.
+    pub code: u8,
 }
 
 /// One of several problems.
-#[derive(serde::Serialize)]
-struct Problem {
-    error: String,
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct FileProblem {
+    /// Its text.
+    pub error: String,
+    /// What to do, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    help: Option<String>,
-    /// Place in the file, from 1.
+    pub help: Option<String>,
+    /// Line of the file, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<usize>,
+    pub line: Option<usize>,
+    /// Column of the file, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
-    column: Option<usize>,
+    pub column: Option<usize>,
 }
 
-impl Problem {
+impl Failure {
+    /// What an error of the library says.
+    pub fn new(error: eigenforge::Error) -> Failure {
+        Failure::of(&error.into())
+    }
+
+    fn of(error: &CommandError) -> Failure {
+        let code = error.exit_code();
+        let kind = if code == 2 { "input" } else { "fault" };
+        let help = error.help().map(|help| help.to_string());
+        let text = error.compile_failure().map_or_else(|| with_sources(error), |compile| compile.to_string());
+        Failure { error: text, help, problems: FileProblem::list(error), kind, code }
+    }
+}
+
+impl FileProblem {
     /// The problems that an error lists, with their places in its source.
-    fn list(error: &dyn Diagnostic) -> Vec<Problem> {
+    fn list(error: &dyn Diagnostic) -> Vec<FileProblem> {
         let place = |problem: &dyn Diagnostic| {
             let label = problem.labels()?.next()?;
             let read = error.source_code()?.read_span(label.inner(), 0, 0).ok()?;
@@ -50,7 +72,7 @@ impl Problem {
         let of = |problem: &dyn Diagnostic| {
             let (line, column) = place(problem).unzip();
             let help = problem.help().map(|help| help.to_string());
-            Problem { error: problem.to_string(), help, line, column }
+            FileProblem { error: problem.to_string(), help, line, column }
         };
         error.related().into_iter().flatten().map(of).collect()
     }
@@ -79,25 +101,17 @@ pub(super) fn of_the_run(error: CommandError) -> ExitCode {
     if let Some(signal) = interrupt::obeyed() {
         return of_a_signal(signal, &error);
     }
-    let code = error.exit_code();
-    let kind = if code == 2 { "input" } else { "fault" };
-    let help = error.help().map(|help| help.to_string());
-    let problems = Problem::list(&error);
-    let failure = match error.compile_failure() {
+    let failure = Failure::of(&error);
+    match error.compile_failure() {
         // As it is: a frame would break lines of code and the command to copy.
-        Some(compile) => {
-            say!("error: {compile}");
-            Failure { error: compile.to_string(), help, problems, kind, code }
-        }
+        Some(compile) => say!("error: {compile}"),
         None => {
-            let text = with_sources(&error);
             show_causes_once(&error);
             say!("{:?}", miette::Report::new(error));
-            Failure { error: text, help, problems, kind, code }
         }
-    };
+    }
     show_json(&failure);
-    ExitCode::from(code)
+    ExitCode::from(failure.code)
 }
 
 /// The run has saved its state; the command ends by the signal, which a shell shows as 128 + its number.
@@ -137,12 +151,9 @@ fn without_causes(_: &(dyn miette::Diagnostic + 'static)) -> Box<dyn miette::Rep
     Box::new(miette::MietteHandlerOpts::new().without_cause_chain().build())
 }
 
-/// Prints the object if `--json` is among the arguments and standard output is still empty; that it cannot be read there is no
-/// reason for another error.
+/// Prints the object if it is wanted; that it cannot be read there is no reason for another error.
 fn show_json(failure: &Failure) {
-    let wanted = std::env::args_os().any(|argument| argument == "--json");
-    if wanted
-        && !has_printed()
+    if wants_json()
         && let Ok(text) = serde_json::to_string_pretty(failure)
     {
         print(&(text + "\n"));

@@ -37,8 +37,11 @@ mod su3_elements;
 mod sweep;
 mod tune;
 
+pub use failure::{Failure, FileProblem};
+
 use arguments::{Command, CommandLine};
 use clap::{CommandFactory, Parser};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// How a verb ended when nothing failed.
@@ -58,18 +61,20 @@ pub fn definition() -> clap::Command {
     CommandLine::command()
 }
 
-/// Runs the command line of this process, on a stack of its own.
-pub fn main() -> ExitCode {
-    let thread = std::thread::Builder::new().name("main".into()).stack_size(STACK).spawn(run);
+/// Runs a command line, the program's name first, on a stack of its own.
+pub fn main(words: Vec<OsString>) -> ExitCode {
+    let again = words.clone();
+    let thread = std::thread::Builder::new().name("main".into()).stack_size(STACK).spawn(|| run(words));
     match thread.map(|thread| thread.join()) {
         Ok(Ok(code)) => code,
         Ok(Err(_)) => ExitCode::from(101), // a panic, which has said so
-        Err(_) => run(),
+        Err(_) => run(again),
     }
 }
 
-fn run() -> ExitCode {
-    let arguments = match CommandLine::try_parse() {
+fn run(words: Vec<OsString>) -> ExitCode {
+    output::set_json(words.iter().any(|word| word == "--json"));
+    let arguments = match CommandLine::try_parse_from(&words) {
         Ok(arguments) => arguments,
         Err(error) => return failure::of_the_command_line(&error),
     };

@@ -10,6 +10,8 @@ use std::sync::{Mutex, MutexGuard};
 
 /// What happened to standard output, and what was written elsewhere.
 struct Record {
+    /// Whether the command line asks for one JSON object.
+    json: bool,
     /// Whether anything was written to it.
     printed: bool,
     /// Why no more can be written.
@@ -18,15 +20,21 @@ struct Record {
     results: Vec<PathBuf>,
 }
 
-static RECORD: Mutex<Record> = Mutex::new(Record { printed: false, fault: None, results: Vec::new() });
+static RECORD: Mutex<Record> = Mutex::new(Record { json: false, printed: false, fault: None, results: Vec::new() });
 
 fn record() -> MutexGuard<'static, Record> {
     RECORD.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Whether this process has written to standard output.
-pub(super) fn has_printed() -> bool {
-    record().printed
+/// Whether standard output is for one JSON object.
+pub(super) fn set_json(json: bool) {
+    record().json = json;
+}
+
+/// Whether standard output is for one JSON object, and nothing was written to it.
+pub(super) fn wants_json() -> bool {
+    let record = record();
+    record.json && !record.printed
 }
 
 /// Writes to standard output, unless that has failed before.

@@ -4,7 +4,7 @@ use super::engine::{ProductEngine, placed_engine};
 use super::error::PrepareError;
 use super::multiply::{Multiply, NormBounds};
 use super::plan::MultiplyPlan;
-use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Scalar, Vector};
+use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Scalar, Vector, interrupt};
 use eigenforge_templates::{Cost, KernelText};
 use std::sync::Arc;
 
@@ -105,6 +105,7 @@ impl<'a> Hamiltonian<'a> {
 
     /// Refuses vectors of another length.
     fn check<T: Scalar>(&self, x: &[&Vector<T>], y: &[Vector<T>]) -> Result<(), DeviceError> {
+        interrupt::check()?;
         let n = self.multiply.dimension();
         match x.iter().map(|x| x.len()).chain(y.iter().map(Vector::len)).find(|length| *length != n) {
             None => Ok(()),

@@ -56,6 +56,9 @@ pub enum DeviceError {
         /// Number of devices.
         count: usize,
     },
+    /// The program that runs the library has ended its runs.
+    #[error(transparent)]
+    Interrupted(#[from] crate::interrupt::Interrupted),
     /// An unknown device name.
     #[error(
         "device '{0}' is not one of auto, cpu, cuda, cuda:N, cuda:FIRST-LAST, cuda:N,M,…, cuda:all, sim, sim:CARDS, sim:reverse, \

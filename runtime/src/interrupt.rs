@@ -4,19 +4,24 @@
 //! saves and ends with [`Interrupted`], and the command ends by the same signal ([`end_by_signal`]). A second signal ends
 //! the process at once, and so does the first if nothing is being saved. A library that does not call [`watch`] handles
 //! no signals.
+//!
+//! A program with signals of its own, such as Python, calls [`stop`] in their place: then runs that save nothing end too, at their next
+//! multiply by H ([`check`]).
 
 use crate::say;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 /// The signal for which runs should end; 0 for none.
 static PENDING: AtomicI32 = AtomicI32::new(0);
 /// The signal for which a run has ended; 0 for none.
 static OBEYED: AtomicI32 = AtomicI32::new(0);
+/// Whether runs that save nothing end too.
+static STOPPED: AtomicBool = AtomicBool::new(false);
 static SAVED: Mutex<Saved> = Mutex::new(Saved { runs: 0, last: None });
 
 /// Saved states to resume from.
@@ -101,6 +106,33 @@ fn receive(signal: i32, hint: &str) {
 /// The signal for which the run should end.
 pub fn pending() -> Option<i32> {
     Some(PENDING.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
+}
+
+/// Ends the runs of this process as a signal would: those that save their state save it first, the others end at their next multiply by H.
+pub fn stop(signal: i32) {
+    PENDING.store(signal, Ordering::SeqCst);
+    STOPPED.store(true, Ordering::SeqCst);
+}
+
+/// Lets runs go on after [`stop`].
+pub fn clear() {
+    STOPPED.store(false, Ordering::SeqCst);
+    PENDING.store(0, Ordering::SeqCst);
+    OBEYED.store(0, Ordering::SeqCst);
+}
+
+/// Whether a run that saves nothing goes on.
+///
+/// # Errors
+/// [`stop`] was called, and no run of this process has a state to save.
+pub fn check() -> Result<(), Interrupted> {
+    if !STOPPED.load(Ordering::Relaxed) || saved().runs > 0 {
+        return Ok(());
+    }
+    match pending() {
+        Some(signal) => Err(obey(signal, "nothing was saved".into())),
+        None => Ok(()),
+    }
 }
 
 /// The error of a run that ends because of [`pending`]; `state` says what is on disk and how to resume.

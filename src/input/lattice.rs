@@ -3,10 +3,22 @@
 //! In: the section, and how many sites there may be. Out: a valid [`Lattice`], or problems with their places. Too many sites
 //! are refused before anything of their number is made.
 
-use super::SiteLimit;
-use super::problem::Wrong;
-use super::section::{Placed, Problems, Section};
+use super::problem::{InputError, Wrong};
+use super::section::{ParsedText, Placed, Problems, Section, Source};
+use super::{SiteLimit, checked};
 use crate::lattice::{Boundary, Lattice, LatticeError, LatticeKind};
+use std::path::Path;
+
+/// Checks the text of a `[lattice]` alone: `kind = "square"`, …; `name` is what errors call it.
+///
+/// # Errors
+/// Everything that is wrong with the text, each problem at its place.
+pub fn parse_lattice(name: &str, text: &str) -> Result<Lattice, InputError> {
+    let parsed = ParsedText::new(Source { text, folder: Path::new("") });
+    checked(name, text, |problems| {
+        read(Section::new("lattice", parsed.table(problems)?, 0..0, problems), SiteLimit::Chain, problems)
+    })
+}
 
 /// Reads the section.
 pub(super) fn read(section: Section<'_>, most: SiteLimit, problems: &Problems) -> Option<Lattice> {

@@ -43,6 +43,7 @@ pub use dmrg::DmrgSpec;
 pub use drives::{Drive, DrivenOperator};
 pub use evolve::{EvolveSpec, PulseForm, StartSpec, VectorPotential};
 pub use family::Family;
+pub use lattice::parse_lattice;
 pub use matrix::{MatrixFileError, MatrixNameError, MatrixSource, read_molecule};
 pub use model::ModelSpec;
 pub(crate) use nearest::nearest as nearest_word;
@@ -210,7 +211,15 @@ impl InputFile {
     /// As of [`InputFile::read`].
     pub fn read_all_sectors(path: &Path) -> Result<(InputFile, Vec<String>), InputError> {
         let (name, text, folder) = (shown_name(path), text_of(path)?, path.parent().unwrap_or(Path::new("")));
-        let file = InputFile::with_states_of_sector(&name, &sectors::with_some(&text), folder)?;
+        InputFile::parse_all_sectors(&name, &text, folder)
+    }
+
+    /// Checks the text of such a file.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the text, each problem at its place.
+    pub fn parse_all_sectors(name: &str, text: &str, folder: &Path) -> Result<(InputFile, Vec<String>), InputError> {
+        let file = InputFile::with_states_of_sector(name, &sectors::with_some(text), folder)?;
         // Which symmetries H has may depend on the charges.
         let points: Vec<&InputFile> = match &file {
             InputFile::Sweep(sweep) if sweep.charges => sweep.points.iter().map(|point| &point.file).collect(),
@@ -225,8 +234,8 @@ impl InputFile {
         if of_lattices.is_empty() {
             return Ok((file, Vec::new()));
         }
-        let (text, notes) = sectors::with_all(&of_lattices, &text);
-        Ok((InputFile::parse(&name, &text, folder)?, notes))
+        let (text, notes) = sectors::with_all(&of_lattices, text);
+        Ok((InputFile::parse(name, &text, folder)?, notes))
     }
 
     /// The same with as many states as the sector has where more are asked for.
@@ -313,8 +322,9 @@ fn checked<T>(name: &str, text: &str, collect: impl FnOnce(&Problems) -> Option<
     match collect(&problems).filter(|_| problems.is_empty()) {
         Some(file) => Ok(file),
         None => {
+            let problems = problems.into_sorted().into_iter().map(|problem| problem.clipped(text)).collect();
             let text = NamedSource::new(name, text.to_string()).with_language("TOML");
-            Err(InputError::Invalid { text, problems: problems.into_sorted() })
+            Err(InputError::Invalid { text, problems })
         }
     }
 }

@@ -55,7 +55,7 @@ impl ModelFile {
     /// A problem at a place of the file.
     pub(crate) fn refused(&self, problem: InputProblem) -> InputError {
         let text = NamedSource::new(&self.name, self.text.clone()).with_language("TOML");
-        InputError::Invalid { text, problems: vec![problem] }
+        InputError::Invalid { text, problems: vec![problem.clipped(&self.text)] }
     }
 
     /// Symmetries that H has and that the file does not name, by their keys: `["exchange"]`.

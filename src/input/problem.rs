@@ -142,6 +142,20 @@ pub struct InputProblem {
     pub span: Range<usize>,
 }
 
+/// Lines of a place that are shown whole; of more only the first is.
+const SHOWN_LINES: usize = 12;
+
+impl InputProblem {
+    /// The problem with a place that can be shown: of a long text its first line.
+    pub(super) fn clipped(mut self, text: &str) -> InputProblem {
+        let place = text.get(self.span.clone()).unwrap_or_default();
+        if place.lines().count() > SHOWN_LINES {
+            self.span.end = self.span.start + place.lines().next().map_or(0, str::len);
+        }
+        self
+    }
+}
+
 impl Diagnostic for InputProblem {
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let label = self.what.label();

@@ -1,7 +1,7 @@
 //! What a run leaves behind: one record, printed for people, as JSON for programs, and as files.
 //!
 //! In: what a run found. Out: an [`Outcome`] (`--json`, report.json) with the part of its family, its
-//! [summary](Outcome::summary) for a terminal, pictures, [vectors.npz](VectorFile), and a [trace](chrome_trace) of where the time
+//! [summary](Outcome::summary) for a terminal, pictures, [vectors.npz](StateVectors), and a [trace](chrome_trace) of where the time
 //! went. Files are written beside and renamed, so that a name never holds half a file.
 //!
 //! | file | question it answers |
@@ -70,7 +70,7 @@ pub use structure_factor::{StructureFactor, StructureFactorValue};
 pub use sweep::{Certificate, JoinedSector, KeyValues, ParameterSweepRecord, SweptOutcome};
 pub use tensors::TensorRecord;
 pub use trace::{chrome_trace, write_trace};
-pub use vectors::{BasisStates, VectorFile, VectorList};
+pub use vectors::{BasisStates, NamedArray, StateVectors, VectorRows};
 
 #[cfg(test)]
 mod tests;

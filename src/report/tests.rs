@@ -274,13 +274,13 @@ fn a_failed_write_leaves_the_old_file_and_nothing_else() {
 fn vectors_come_back_from_the_npz() {
     let folder = tempfile::tempdir().unwrap();
     let vectors = ndarray::array![[1.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.6, 0.0, 0.8, 0.0, 0.0]];
-    let (up, down) = ([1u64, 2, 4], [1u64, 2]);
-    let file = VectorFile {
-        energies: &[-1.0, 0.5],
-        vectors: VectorList::Real(vectors.view()),
-        states: BasisStates::Product { up: &up, down: &down },
+    let (up, down) = (vec![1u64, 2, 4], vec![1u64, 2]);
+    let file = StateVectors {
+        energies: vec![-1.0, 0.5],
+        vectors: VectorRows::Real(vectors),
+        states: BasisStates::Product { up: up.clone(), down: down.clone() },
     };
-    let path = file.write(folder.path()).unwrap();
+    let path = file.clone().write(folder.path()).unwrap();
     let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(path).unwrap()).unwrap();
     let energies: ndarray::Array1<f64> = npz.by_name("energies").unwrap();
     let rows: ndarray::Array2<f64> = npz.by_name("vectors").unwrap();
@@ -290,8 +290,7 @@ fn vectors_come_back_from_the_npz() {
     assert_eq!(back.to_vec(), up);
     assert_eq!(npz.by_name::<ndarray::OwnedRepr<u64>, ndarray::Ix1>("down_states").unwrap().to_vec(), down);
 
-    let states = [1u64, 2, 4, 8, 16];
-    let short = VectorFile { states: BasisStates::List(&states), ..file };
+    let short = StateVectors { states: BasisStates::List(vec![1, 2, 4, 8, 16]), ..file };
     assert!(matches!(short.write(folder.path()), Err(ReportError::Shape { found: 6, expected: 5, .. })));
 }
 

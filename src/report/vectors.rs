@@ -1,6 +1,7 @@
-//! vectors.npz: eigenvectors with their basis states, for other programs.
+//! Eigenvectors with their basis states, for other programs: vectors.npz, or arrays in memory.
 //!
-//! In: energies, eigenvectors, basis states. Out: an uncompressed .npz (NumPy: `numpy.load("vectors.npz")`) of
+//! In: energies, eigenvectors, basis states. Out: arrays by their names, and the uncompressed .npz that holds them (NumPy:
+//! `numpy.load("vectors.npz")`):
 //!
 //! * `energies`, f64 \[k\], ascending;
 //! * `vectors`, f64 (complex128 if H is complex) \[k, dimension\], row s the normalised eigenvector of `energies[s]`;
@@ -15,114 +16,147 @@
 //! down, sites ascending: |n⟩ = Π c†_i↑ Π c†_j↓ |0⟩.
 
 use super::{ReportError, publish};
-use ndarray::{Array2, ArrayView1, ArrayView2};
+use crate::exact::Model;
+use ndarray::{Array1, Array2};
 use ndarray_npy::NpzWriter;
 use num_complex::Complex64;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 /// Which basis state each element of a vector belongs to.
-#[derive(Debug, Clone, Copy)]
-pub enum BasisStates<'a> {
+#[derive(Debug, Clone)]
+pub enum BasisStates {
     /// A product of up and down configurations; the up index runs fastest.
     Product {
         /// Up configurations.
-        up: &'a [u64],
+        up: Vec<u64>,
         /// Down configurations.
-        down: &'a [u64],
+        down: Vec<u64>,
     },
     /// One word a state.
-    List(&'a [u64]),
+    List(Vec<u64>),
     /// One word of up to 128 bits a state.
-    LongList(&'a [u128]),
+    LongList(Vec<u128>),
     /// The α and the β word of each determinant.
-    Determinants(&'a [[u64; 2]]),
+    Determinants(Vec<[u64; 2]>),
 }
 
-/// Eigenvectors, k × dimension: one per row.
-#[derive(Debug, Clone, Copy)]
-pub enum VectorList<'a> {
-    /// Of a real H: f64.
-    Real(ArrayView2<'a, f64>),
-    /// Of a complex H: complex128.
-    Complex(ArrayView2<'a, Complex64>),
-}
-
-impl VectorList<'_> {
-    /// The number of vectors, and of their elements.
-    fn shape(&self) -> (usize, usize) {
+impl BasisStates {
+    /// Number of states.
+    pub fn count(&self) -> usize {
         match self {
-            VectorList::Real(vectors) => vectors.dim(),
-            VectorList::Complex(vectors) => vectors.dim(),
+            BasisStates::Product { up, down } => up.len() * down.len(),
+            BasisStates::List(states) => states.len(),
+            BasisStates::LongList(states) => states.len(),
+            BasisStates::Determinants(words) => words.len(),
+        }
+    }
+
+    /// The arrays that hold them, by name.
+    pub fn into_arrays(self) -> Vec<(&'static str, NamedArray)> {
+        let list = |words: Vec<u64>| NamedArray::States(words.into());
+        match self {
+            BasisStates::Product { up, down } => vec![("up_states", list(up)), ("down_states", list(down))],
+            BasisStates::Determinants(words) => {
+                let column = |spin: usize| list(words.iter().map(|word| word[spin]).collect());
+                vec![("alpha_states", column(0)), ("beta_states", column(1))]
+            }
+            BasisStates::List(states) => vec![("states", list(states))],
+            BasisStates::LongList(states) => {
+                let half = |(state, half): (usize, usize)| (states[state] >> (64 * half)) as u64;
+                vec![("states", NamedArray::LongStates(Array2::from_shape_fn((states.len(), 2), half)))]
+            }
         }
     }
 }
 
-/// What vectors.npz holds.
-#[derive(Debug, Clone, Copy)]
-pub struct VectorFile<'a> {
-    /// Eigenvalues, ascending.
-    pub energies: &'a [f64],
-    /// One eigenvector an energy.
-    pub vectors: VectorList<'a>,
-    /// The basis.
-    pub states: BasisStates<'a>,
+impl From<&Model> for BasisStates {
+    fn from(model: &Model) -> BasisStates {
+        let basis = model.basis();
+        let words = (0..model.states()).map(|index| basis.state(index));
+        match basis.species() {
+            Some((up, down)) => BasisStates::Product { up: up.to_vec(), down: down.to_vec() },
+            None if basis.word().bits() > u64::BITS => BasisStates::LongList(words.collect()),
+            None => BasisStates::List(words.map(|word| word as u64).collect()),
+        }
+    }
 }
 
-impl VectorFile<'_> {
+/// Eigenvectors, k × dimension: one per row.
+#[derive(Debug, Clone)]
+pub enum VectorRows {
+    /// Of a real H: f64.
+    Real(Array2<f64>),
+    /// Of a complex H: complex128.
+    Complex(Array2<Complex64>),
+}
+
+/// An array of a file.
+#[derive(Debug, Clone)]
+pub enum NamedArray {
+    /// Energies.
+    Numbers(Array1<f64>),
+    /// Vectors.
+    Vectors(VectorRows),
+    /// Words of states.
+    States(Array1<u64>),
+    /// Words of states of more than 64 bits, the low 64 bits first.
+    LongStates(Array2<u64>),
+}
+
+/// Eigenvectors in their basis.
+#[derive(Debug, Clone)]
+pub struct StateVectors {
+    /// Eigenvalues, ascending.
+    pub energies: Vec<f64>,
+    /// One eigenvector an energy.
+    pub vectors: VectorRows,
+    /// The basis.
+    pub states: BasisStates,
+}
+
+impl StateVectors {
+    /// The arrays of the file, by name.
+    ///
+    /// # Errors
+    /// Lengths that do not belong together.
+    pub fn into_arrays(self) -> Result<Vec<(&'static str, NamedArray)>, ReportError> {
+        let (rows, length) = match &self.vectors {
+            VectorRows::Real(vectors) => vectors.dim(),
+            VectorRows::Complex(vectors) => vectors.dim(),
+        };
+        let counts = [("vectors", rows, self.energies.len()), ("an eigenvector", length, self.states.count())];
+        if let Some((what, found, expected)) = counts.into_iter().find(|(_, found, expected)| found != expected) {
+            return Err(ReportError::Shape { what, found, expected });
+        }
+        let mut arrays = vec![
+            ("energies", NamedArray::Numbers(self.energies.into())),
+            ("vectors", NamedArray::Vectors(self.vectors)),
+        ];
+        arrays.extend(self.states.into_arrays());
+        Ok(arrays)
+    }
+
     /// Writes `folder`/vectors.npz.
     ///
     /// # Errors
     /// Lengths that do not belong together; a folder that cannot be written.
-    pub fn write(&self, folder: &Path) -> Result<PathBuf, ReportError> {
-        self.check()?;
-        let path = folder.join("vectors.npz");
+    pub fn write(self, folder: &Path) -> Result<PathBuf, ReportError> {
+        let (path, arrays) = (folder.join("vectors.npz"), self.into_arrays()?);
         publish(&path, |file| {
             let mut npz = NpzWriter::new(BufWriter::new(file));
             let mut write = || {
-                npz.add_array("energies", &ArrayView1::from(self.energies))?;
-                match self.vectors {
-                    VectorList::Real(vectors) => npz.add_array("vectors", &vectors)?,
-                    VectorList::Complex(vectors) => npz.add_array("vectors", &vectors)?,
-                }
-                match self.states {
-                    BasisStates::Product { up, down } => {
-                        npz.add_array("up_states", &ArrayView1::from(up))?;
-                        npz.add_array("down_states", &ArrayView1::from(down))?;
-                    }
-                    BasisStates::Determinants(words) => {
-                        let column = |spin: usize| words.iter().map(|word| word[spin]).collect::<Vec<u64>>();
-                        npz.add_array("alpha_states", &ArrayView1::from(&column(0)))?;
-                        npz.add_array("beta_states", &ArrayView1::from(&column(1)))?;
-                    }
-                    BasisStates::List(states) => npz.add_array("states", &ArrayView1::from(states))?,
-                    BasisStates::LongList(states) => {
-                        let half = |(state, half): (usize, usize)| (states[state] >> (64 * half)) as u64;
-                        npz.add_array("states", &Array2::from_shape_fn((states.len(), 2), half))?;
-                    }
-                }
-                Ok(())
+                arrays.iter().try_for_each(|(name, array)| match array {
+                    NamedArray::Numbers(numbers) => npz.add_array(*name, numbers),
+                    NamedArray::Vectors(VectorRows::Real(vectors)) => npz.add_array(*name, vectors),
+                    NamedArray::Vectors(VectorRows::Complex(vectors)) => npz.add_array(*name, vectors),
+                    NamedArray::States(states) => npz.add_array(*name, states),
+                    NamedArray::LongStates(states) => npz.add_array(*name, states),
+                })
             };
             write()
                 .and_then(|()| npz.finish().map(drop))
                 .map_err(|source| ReportError::Arrays { file: path.clone(), source })
         })
-    }
-
-    /// Whether all lengths agree.
-    fn check(&self) -> Result<(), ReportError> {
-        let dimension = match self.states {
-            BasisStates::Product { up, down } => up.len() * down.len(),
-            BasisStates::List(states) => states.len(),
-            BasisStates::LongList(states) => states.len(),
-            BasisStates::Determinants(words) => words.len(),
-        };
-        let (rows, length) = self.vectors.shape();
-        for (what, found, expected) in [("vectors", rows, self.energies.len()), ("an eigenvector", length, dimension)] {
-            if found != expected {
-                return Err(ReportError::Shape { what, found, expected });
-            }
-        }
-        Ok(())
     }
 }

@@ -6,9 +6,10 @@ use clap::error::ErrorKind;
 use std::path::Path;
 
 /// The pages.
-const PAGES: [&str; 42] = [
+const PAGES: [&str; 43] = [
     "README.md",
     "docs/README.md",
+    "docs/python.md",
     "docs/lattices.md",
     "docs/models.md",
     "docs/symmetries.md",

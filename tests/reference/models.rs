@@ -216,7 +216,7 @@ pub const KINDS: [SiteKind; 9] = [
 fn random_operators_on_random_sites() {
     let (mut sectors, mut constrained, mut complexes) = (0, 0, 0);
     // On a card every sector is a text of its own, a quarter of a second each.
-    let step = if ours::devices().len() > 1 { 11 } else { 3 };
+    let step = if ours::devices().len() > 1 { 11 } else { 5 };
     for seed in (0..220u64).step_by(step) {
         let mut draw = Draw(seed, 0);
         let mut kinds = Vec::new();

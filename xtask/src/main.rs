@@ -1,4 +1,4 @@
-//! Developer commands, with nothing but Cargo: `cargo xtask setup`, `test`, `fuzz`, `gpu-test-binaries`.
+//! Developer commands, with nothing but Cargo: `cargo xtask setup`, `test`, `wheel`, `fuzz`, `gpu-test-binaries`.
 //!
 //! `setup` fetches NVIDIA's run-time compiler and disassemblers, and an MPI with libclang, from PyPI into the target folder, so
 //! that every kernel is compiled and every feature built on machines with no GPU, no CUDA toolkit and no MPI. `test` is what
@@ -12,6 +12,7 @@ mod programs;
 mod quickly;
 mod setup;
 mod steps;
+mod wheel;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,10 +21,11 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
   setup               fetch NVRTC, nvdisasm, cuobjdump, Open MPI and libclang from PyPI into target/cuda-tools and
                       target/mpi-tools (needs python3 and network)
-  test [--without TOOLS]
+  test [--python] [--without TOOLS]
                       setup, format, lints, documentation and all tests; tables of the steps and of the slowest test
-                      programs at the end. A machine that lacks one of compiler, nvrtc, mpi fails, unless TOOLS (a
-                      list with commas) names it
+                      programs at the end. A machine that lacks one of compiler, nvrtc, mpi, python fails, unless TOOLS
+                      (a list with commas) names it. --python tests the wheel beside PySCF, QuSpin, OpenFermion, Qiskit
+  wheel               build the Python package into target/wheels
   fuzz [--minutes N]  nearly valid files for every reader, N minutes long [default: 10]
   gpu-test-binaries   build the tests and the command in release and put them into gpu/bin, for gpu/test.sh";
 
@@ -39,10 +41,21 @@ fn main() -> ExitCode {
             kits.iter().for_each(|outcome| println!("{outcome}"));
             if kits.iter().all(|outcome| outcome.folder().is_some()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
-        ["test"] => steps::test(&project, ""),
+        ["test"] => steps::test(&project, "", false),
+        ["test", "--python"] => steps::test(&project, "", true),
         ["test", "--without", tools] if tools.split(',').all(|tool| steps::TOOLS.contains(&tool)) => {
-            steps::test(&project, tools)
+            steps::test(&project, tools, false)
         }
+        ["wheel"] => match wheel::release(&project) {
+            Ok(wheel) => {
+                println!("the wheel is {}", wheel.display());
+                ExitCode::SUCCESS
+            }
+            Err(fault) => {
+                eprintln!("error: {fault}");
+                ExitCode::FAILURE
+            }
+        },
         ["fuzz"] => fuzz(&project, "10"),
         ["fuzz", "--minutes", minutes] => fuzz(&project, minutes),
         ["gpu-test-binaries"] => match gpu::test_binaries(&project) {

@@ -1,7 +1,7 @@
 //! `cargo xtask setup`: tools from PyPI, in folders of Cargo's target folder.
 //!
 //! `cuda-tools` has NVRTC, nvdisasm and cuobjdump; `mpi-tools` has Open MPI and libclang, which the feature `mpi` is built
-//! with. Idempotent and quick once done: a stamp file names what was fetched. A folder appears by renaming, so an
+//! with; `python-tools` what builds the Python package. Idempotent and quick once done: a stamp file names what was fetched. A folder appears by renaming, so an
 //! interrupted set-up leaves nothing half done.
 
 use crate::Project;
@@ -34,6 +34,13 @@ pub const MPI: Kit = Kit {
     name: "Open MPI and libclang",
     folder: "mpi-tools",
     packages: &["openmpi>=5,<6", "libclang>=18,<19"],
+    place: "--prefix",
+};
+/// What builds the Python package, and a linker for older systems.
+pub const PYTHON: Kit = Kit {
+    name: "maturin and zig",
+    folder: "python-tools",
+    packages: &["maturin>=1.16,<2", "ziglang>=0.13,<0.16"],
     place: "--prefix",
 };
 /// Written last; holds the packages' names.

@@ -2,7 +2,7 @@
 //! the slowest test programs at the end.
 
 use crate::programs::{Built, build};
-use crate::{Project, mpi, quickly, setup};
+use crate::{Project, mpi, quickly, setup, wheel};
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// What `--without` may name; the tests read it as `EIGENFORGE_TEST_WITHOUT`.
-pub const TOOLS: [&str; 3] = ["compiler", "nvrtc", "mpi"];
+pub const TOOLS: [&str; 4] = ["compiler", "nvrtc", "mpi", "python"];
 /// The profile of all heavy steps.
 const PROFILE: [&str; 2] = ["--profile", "suite"];
 /// Test programs that run beside each other: more than cores, since many of their tests wait for compilers and other programs.
@@ -63,16 +63,28 @@ struct Suite<'a> {
 }
 
 /// Runs all steps; `without` names the tools that the machine may lack.
-pub fn test(project: &Project, without: &str) -> ExitCode {
+///
+/// With `peers` the Python package is also tested against the other packages that it works with.
+pub fn test(project: &Project, without: &str, peers: bool) -> ExitCode {
     let (environment, features) = (vec![("EIGENFORGE_TEST_WITHOUT", without.into())], Vec::new());
     let mut suite = Suite { project, environment, features, steps: Vec::new(), programs: Vec::new() };
     suite.step("setup", |suite| suite.set_up(without));
     suite.cargo("format", Some("fmt"), &["fmt", "--all", "--check"], &[]);
-    let clippy = suite.heavy(&["clippy", "--workspace", "--all-targets"]);
-    suite.cargo("lints", Some("clippy"), &[&clippy[..], &["--", "-D", "warnings"]].concat(), &[]);
-    let documentation = suite.heavy(&["doc", "--workspace", "--no-deps"]);
-    suite.cargo("documentation", None, &documentation, &[("RUSTDOCFLAGS", "-D warnings".into())]);
     suite.tests();
+    if without.split(',').any(|tool| tool == "python") {
+        println!("\nthe tests of the Python package are left out");
+    } else {
+        suite.step("Python package", |suite| {
+            let compiler = [&suite.environment[..], &quickly::environment()].concat();
+            match wheel::test(suite.project, &compiler, peers) {
+                Ok(()) => (Verdict::Passed, ()),
+                Err(fault) => {
+                    println!("{fault}");
+                    (Verdict::Failed, ())
+                }
+            }
+        });
+    }
     suite.report()
 }
 
@@ -137,17 +149,22 @@ impl<'a> Suite<'a> {
         });
     }
 
-    /// Builds the test programs, runs them, and then the examples in the documentation.
+    /// Builds the test programs with the lints, checks the documentation and runs its examples, and runs the programs.
     fn tests(&mut self) {
         let arguments = self.heavy(&["test", "--workspace", "--no-run"]);
         let compiler = [&self.environment[..], &quickly::environment()].concat();
-        let built = self.step("build of tests", |suite| match build(suite.project, &arguments, &compiler) {
+        if !quickly::has_lints() {
+            println!("\nclippy is not installed: the lints are left out");
+        }
+        let built = self.step("build of tests, lints", |suite| match build(suite.project, &arguments, &compiler) {
             Ok(built) => (Verdict::Passed, built),
             Err(fault) => {
                 println!("{fault}");
                 (Verdict::Failed, Vec::new())
             }
         });
+        let arguments = self.heavy(&["test", "--workspace", "--doc"]);
+        self.cargo("documentation, its examples", None, &arguments, &quickly::environment());
         self.environment.push(("EIGENFORGE_ROOT", self.project.root.clone().into()));
         // The user's own kernel cache is neither used nor filled.
         if std::env::var_os("EIGENFORGE_CACHE").is_none() {
@@ -161,8 +178,6 @@ impl<'a> Suite<'a> {
             failed.iter().for_each(|name| println!("FAILED: {name}"));
             (if failed.is_empty() { Verdict::Passed } else { Verdict::Failed }, ())
         });
-        let arguments = self.heavy(&["test", "--workspace", "--doc"]);
-        self.cargo("examples in docs", None, &arguments, &quickly::environment());
     }
 
     /// Runs the test programs, [`AT_ONCE`] beside each other, since the last tests of each leave cores idle, and prints what each

@@ -23,7 +23,7 @@ use crate::sweep::reference::ReferenceState;
 use crate::sweep::sweep_record::{SweepRecord, SweepStop};
 use crate::sweep::sweeper::Sweeper;
 use crate::sweep_plan::SweepPlan;
-use eigenforge_runtime::trace;
+use eigenforge_runtime::{interrupt, trace};
 use std::time::Instant;
 
 /// What is called with each bond of each sweep.
@@ -200,6 +200,7 @@ impl<'c, B> Search<'_, 'c, B> {
         let mut record = begun_before.unwrap_or_else(|| SweepRecord::begin(options, number));
         let bonds = 2 * (chain.sites - 2);
         for (done, (p, grows)) in Sweeper::<E>::path(chain.sites).enumerate().skip(done_before) {
+            interrupt::check()?;
             let bond = sweeper.step(p, grows, plan)?;
             record.add(&bond);
             record.seconds = before + begun.elapsed().as_secs_f64();

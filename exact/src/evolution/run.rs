@@ -1,7 +1,6 @@
 //! An evolution of a model on a device.
 
 use super::super::model::Model;
-use super::super::response::hamiltonian_on;
 use super::super::solve::RunError;
 use super::measures::{EvolutionMeasures, EvolutionPoint, Meter};
 use eigenforge_core::operator::OperatorError;
@@ -62,7 +61,7 @@ pub fn evolve_model(
     device: &Device,
     mut visit: impl FnMut(EvolutionPoint),
 ) -> Result<EvolutionSteps, RunError> {
-    let hamiltonian = hamiltonian_on(model, device, VECTORS)?;
+    let hamiltonian = model.on_device(device, VECTORS)?;
     let operator: &dyn LinearOperator<f64> = &hamiltonian;
     let mut meter = Meter { model, device, wanted, scratch: device.zeros(operator.dimension())? };
     let constant = model.constant();
@@ -92,7 +91,7 @@ pub fn evolve_driven_model(
 ) -> Result<EvolutionSteps, RunError> {
     let mut terms: Vec<(Box<dyn LinearOperator<f64>>, f64)> = Vec::new();
     for part in &driven.parts {
-        terms.push((Box::new(hamiltonian_on(part, device, VECTORS)?), part.constant()));
+        terms.push((Box::new(part.on_device(device, VECTORS)?), part.constant()));
     }
     let sum = OperatorCombination::new(terms)?;
     let mut meter = Meter { model: driven.basis_model(), device, wanted, scratch: device.zeros(sum.dimension())? };

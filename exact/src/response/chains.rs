@@ -121,7 +121,7 @@ impl LevelStates {
             if starts.is_empty() {
                 continue;
             }
-            let hamiltonian = hamiltonian_on(&target.model, device, CHAIN_VECTORS)?;
+            let hamiltonian = target.model.on_device(device, CHAIN_VECTORS)?;
             let zero = self.energy_without_constant + (self.constant - target.model.constant());
             for start in starts {
                 let _chain = trace::span("response", "chain");
@@ -168,17 +168,23 @@ fn real_starts(model: &Model, mut vector: Vec<Complex64>) -> Vec<Vec<f64>> {
     parts.into_iter().filter(|part| part.iter().map(|x| x * x).sum::<f64>() > least).collect()
 }
 
-/// H of a sector on a device, with a table of partners where there is room beside so many vectors.
-pub(crate) fn hamiltonian_on(model: &Model, device: &Device, vectors: u64) -> Result<Hamiltonian<'static>, RunError> {
-    let scalar = ScalarType::F64;
-    let room = (model.kept_bytes(scalar, device) > 0).then(|| {
-        let Memory { free, total } = device.memory();
-        let vectors = vectors.saturating_mul(model.dimension().saturating_mul(scalar.bytes() as u64));
-        let tables = model.table_bytes_on(scalar, device);
-        free.saturating_sub(vectors).saturating_sub(tables).saturating_sub(total / SPARE)
-    });
-    let plan = model.multiply_in_room(scalar, room).map_err(PrepareError::from)?;
-    Ok(model.hamiltonian(plan, device)?)
+impl Model {
+    /// H of the sector on a device, in the order of its basis, with a table of partners where there is room beside so many vectors. It leaves
+    /// [`Model::constant`] out.
+    ///
+    /// # Errors
+    /// The device's: too little memory, kernels that do not compile.
+    pub fn on_device(&self, device: &Device, vectors: u64) -> Result<Hamiltonian<'static>, RunError> {
+        let scalar = ScalarType::F64;
+        let room = (self.kept_bytes(scalar, device) > 0).then(|| {
+            let Memory { free, total } = device.memory();
+            let vectors = vectors.saturating_mul(self.dimension().saturating_mul(scalar.bytes() as u64));
+            let tables = self.table_bytes_on(scalar, device);
+            free.saturating_sub(vectors).saturating_sub(tables).saturating_sub(total / SPARE)
+        });
+        let plan = self.multiply_in_room(scalar, room).map_err(PrepareError::from)?;
+        Ok(self.hamiltonian(plan, device)?)
+    }
 }
 
 /// A chain until its curve no longer changes, and whether that ended it.

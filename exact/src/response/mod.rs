@@ -17,7 +17,7 @@ mod chains;
 mod excited;
 mod target;
 
-pub(crate) use chains::{CHAIN_VECTORS, hamiltonian_on};
+pub(crate) use chains::CHAIN_VECTORS;
 pub use chains::{ChainOptions, ReachedSector, Response, ResponseChain};
 pub(crate) use excited::Action;
 pub use excited::LevelStates;

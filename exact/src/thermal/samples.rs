@@ -1,7 +1,7 @@
 //! Chains of random vectors, and the traces that they give.
 
 use super::super::model::Model;
-use super::super::response::{CHAIN_VECTORS, LevelStates, hamiltonian_on};
+use super::super::response::{CHAIN_VECTORS, LevelStates};
 use super::super::solve::RunError;
 use super::levels::actions;
 use super::random::{normal, seed_of};
@@ -110,7 +110,7 @@ impl Model {
         }
         let taken: Vec<Vec<f64>> =
             levels.iter().flat_map(|level| &level.states).flat_map(|state| self.directions(state)).collect();
-        let hamiltonian = hamiltonian_on(self, device, CHAIN_VECTORS + actions.len() as u64)?;
+        let hamiltonian = self.on_device(device, CHAIN_VECTORS + actions.len() as u64)?;
         let name = self.sector_text();
         for sample in 0..options.samples {
             let _chain = trace::span("thermal", "chain");

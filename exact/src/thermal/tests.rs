@@ -1,6 +1,6 @@
 //! Traces of models of every kind of site against their whole dense matrices.
 
-use super::super::response::{Action, CHAIN_VECTORS, LevelStates, hamiltonian_on};
+use super::super::response::{Action, CHAIN_VECTORS, LevelStates};
 use super::levels::{actions, inner};
 use super::*;
 use crate::samples::{hubbard, xxz};
@@ -289,7 +289,7 @@ fn long_chains_without_orthogonality_have_the_same_sums() {
     assert!(copies > 5, "{copies} copies: the chain was kept orthogonal");
     let start = model.random_start(super::random::seed_of(3, &model.sector_text(), 0), &[]);
     let device = Device::cpu();
-    let hamiltonian = hamiltonian_on(&model, &device, CHAIN_VECTORS).unwrap();
+    let hamiltonian = model.on_device(&device, CHAIN_VECTORS).unwrap();
     let beta = 1.5;
     let (mut term, mut evolved) = (start.clone(), start.clone());
     let mut made = device.zeros(start.len()).unwrap();

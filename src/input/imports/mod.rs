@@ -5,6 +5,7 @@
 //! | key | what it holds | the value |
 //! |---|---|---|
 //! | `pauli` | Pauli strings of OpenFermion or Qiskit | the text |
+//! | `products` | products of the words of `[[term]]` at sites | the text |
 //! | `quspin` | QuSpin's lists of couplings | JSON, or the name of a file |
 //! | `xdiag` | XDiag's interactions | TOML, or the name of a file |
 //! | `fcidump` | integrals over orbitals | the name of a file |
@@ -14,6 +15,7 @@
 mod fcidump;
 mod json;
 mod pauli;
+mod products;
 mod quspin;
 mod xdiag;
 
@@ -28,6 +30,8 @@ use std::path::Path;
 pub(super) enum Program {
     /// OpenFermion or Qiskit.
     Pauli,
+    /// Any that writes products of operators at sites.
+    Products,
     /// QuSpin.
     QuSpin,
     /// XDiag, and Hydra before it.
@@ -48,8 +52,9 @@ pub(super) struct Imported {
 
 impl Program {
     /// All, with the key and what its value should be.
-    pub(super) const ALL: [(Program, &'static str, &'static str); 4] = [
+    pub(super) const ALL: [(Program, &'static str, &'static str); 5] = [
         (Program::Pauli, "pauli", "Pauli strings, such as \"0.5 [X0 Y1] + 0.2 [Z0]\""),
+        (Program::Products, "products", "products at sites, such as \"-1.0 [cdag_up(0) c_up(1)] + 4.0 [n_up(0) n_dn(0)]\""),
         (Program::QuSpin, "quspin", "lists of QuSpin as JSON, or the name of a file that holds them"),
         (Program::XDiag, "xdiag", "interactions of XDiag as TOML, or the name of a file that holds them"),
         (Program::Fcidump, "fcidump", "the name of an FCIDUMP file"),
@@ -72,6 +77,11 @@ impl Program {
             Program::Pauli => {
                 let operator = pauli::read(value, kinds)?;
                 let line = format!("{} Pauli strings", operator.len());
+                Ok(Imported { operator, line, sector: Vec::new() })
+            }
+            Program::Products => {
+                let operator = products::read(value, kinds)?;
+                let line = format!("{} products of operators", operator.len());
                 Ok(Imported { operator, line, sector: Vec::new() })
             }
             Program::QuSpin => {

@@ -6,7 +6,7 @@
 //! * Qiskit's: labels with a coefficient each, `XXYY 0.5` on lines of their own or as `[('XXYY', (0.5+0j)), …]`. A label is read
 //!   from right to left: its last letter is qubit 0.
 
-use crate::operator::{Operator, SiteKind, build};
+use crate::operator::{MOST_TERMS, Operator, SiteKind, build};
 
 /// The operator of a text on sites that are qubits.
 ///
@@ -36,8 +36,23 @@ fn is_pauli(letter: &str) -> bool {
 }
 
 fn open_fermion(text: &str, qubits: usize) -> Result<Operator, String> {
+    let kinds = vec![SiteKind::Qubits; qubits];
+    sum_of_products(text, &kinds, |word| {
+        let (letter, number) = word.split_at(1);
+        let qubit = number.parse::<usize>().ok().filter(|qubit| *qubit < qubits);
+        let qubit = qubit.ok_or_else(|| format!("expected a qubit from 0 to {}, found `{word}`", qubits - 1))?;
+        pauli(letter, qubit).ok_or_else(|| format!("expected X, Y or Z, found `{word}`"))
+    })
+}
+
+/// A sum of products such as `(0.5+0j) [… …] + -1.5 [] +`; `factor` reads a word in brackets.
+pub(super) fn sum_of_products(
+    text: &str,
+    kinds: &[SiteKind],
+    factor: impl Fn(&str) -> Result<Operator, String>,
+) -> Result<Operator, String> {
     let mut sum = Operator::zero();
-    for part in text.split(']').filter(|part| !part.trim().is_empty()) {
+    for part in text.split(']').filter(|part| !matches!(part.trim(), "" | "+")) {
         let (coefficient, string) =
             part.split_once('[').ok_or_else(|| format!("expected `[…]`, found `{}`", part.trim()))?;
         let coefficient = coefficient.trim();
@@ -50,14 +65,12 @@ fn open_fermion(text: &str, qubits: usize) -> Result<Operator, String> {
         };
         let mut product = build::scalar(1.0);
         for word in string.split_whitespace() {
-            let (letter, number) = word.split_at(1);
-            let qubit = number.parse::<usize>().ok().filter(|qubit| *qubit < qubits);
-            let qubit = qubit.ok_or_else(|| format!("expected a qubit from 0 to {}, found `{word}`", qubits - 1))?;
-            let factor = pauli(letter, qubit).ok_or_else(|| format!("expected X, Y or Z, found `{word}`"))?;
-            product =
-                product.checked_product(factor, &vec![SiteKind::Qubits; qubits]).map_err(|error| error.to_string())?;
+            product = product.checked_product(factor(word)?, kinds).map_err(|error| error.to_string())?;
         }
         sum.add_terms(times(product, coefficient, sign)?, 1.0);
+        if sum.length() > MOST_TERMS {
+            return Err(format!("expected at most {MOST_TERMS} terms, found more"));
+        }
     }
     Ok(sum)
 }

@@ -45,7 +45,7 @@ pub(super) fn solve<'p>(problem: &'p ChainProblem, context: &RunContext) -> Resu
     context.observer.finished();
     let found = found?;
     let outcome = outcome(problem, found, memory_of(&plan, budget), &cards, (context, setup));
-    Ok(Solved::new(outcome.with_warnings(), Vec::new()))
+    Ok(Solved::new(outcome.with_warnings()))
 }
 
 /// The device of a name, and a line that says why where the choice was ours: the one that is predicted to be quicker.

@@ -7,7 +7,7 @@
 use super::context::PhaseClock;
 use super::device::{ChosenDevice, choose_device};
 use super::records::{cards_line, memory_lines, memory_record, ranks_line};
-use super::{RunContext, Solved, WriteFile};
+use super::{BringVectors, RunContext, Solved, WriteFile};
 use crate::Error;
 use crate::exact::Received;
 use crate::input::SolveSpec;
@@ -74,6 +74,8 @@ pub(super) struct Findings<'p> {
     pub(super) lowest: LevelAverages,
     /// Those of each state's level.
     pub(super) states: Vec<Averages>,
+    /// The eigenvectors, where the file wants them; of several ranks the first has them.
+    pub(super) vectors: Option<BringVectors<'p>>,
     /// Files for an output folder; of several ranks the first writes them.
     pub(super) files: Vec<WriteFile<'p>>,
 }
@@ -157,7 +159,7 @@ pub(super) fn solve<'p, T: Scalar, P: Diagonalised<'p, T>>(
     let certify = clock.seconds_of(SolvePhase::Certify, pairs.seconds);
     let (setup, search) = (read_seconds + solution.setup_seconds(), pairs.seconds - certify);
     let observing = Instant::now();
-    let Findings { family, method, notes, lowest, states, files } = problem.findings(&solve, solution)?;
+    let Findings { family, method, notes, lowest, states, vectors, files } = problem.findings(&solve, solution)?;
     let observables = observing.elapsed().as_secs_f64();
     let notes = on_cpu.into_iter().chain(notes).collect();
     let devices = std::slice::from_ref(&device);
@@ -175,7 +177,8 @@ pub(super) fn solve<'p, T: Scalar, P: Diagonalised<'p, T>>(
         ..outcome
     };
     let writes = device.ranks().is_none_or(|ranks| ranks.is_first());
-    Ok(Solved::new(outcome.with_warnings(), if writes { files } else { Vec::new() }))
+    let solved = Solved::new(outcome.with_warnings());
+    Ok(if writes { Solved { vectors, files, ..solved } } else { solved })
 }
 
 /// A solve with what the run asks for.

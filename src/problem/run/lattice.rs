@@ -2,23 +2,21 @@
 
 use super::diagonalise::{Diagonalised, Findings, Gathering};
 use super::records::{shape_record, spectrum};
-use super::{RunContext, Solved, WriteFile, diagonalise};
+use super::{BringVectors, RunContext, Solved, diagonalise};
 use crate::Error;
 use crate::exact::{LevelSpin, Model, ModelProblem, PrepareError, Received, RunError, Solution, Solve};
 use crate::input::SolveSpec;
 use crate::observable::Averages;
 use crate::problem::{LatticeProblem, Problem};
 use crate::report::{
-    BasisStates, ClusterRecord, FamilyRecord, LatticeRecord, LevelAverages, LevelSpinRecord, ModelRecord, SpinCount,
-    StructureFactor, SymmetryRecord, VectorFile, VectorList,
+    ClusterRecord, FamilyRecord, LatticeRecord, LevelAverages, LevelSpinRecord, ModelRecord, SpinCount, StateVectors,
+    StructureFactor, SymmetryRecord, VectorRows,
 };
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Level;
 use eigenforge_runtime::{Device, DeviceError, Scalar, SolveError};
 use eigenforge_templates::ScalarType;
 use ndarray::{Array1, Array2};
-use num_complex::Complex64;
-use std::path::{Path, PathBuf};
 
 pub(super) fn solve<'p>(problem: &'p LatticeProblem, context: &RunContext) -> Result<Solved<'p>, Error> {
     match problem.file.solve.precision {
@@ -134,17 +132,17 @@ impl<'p, T: Scalar> Diagonalised<'p, T> for LatticeProblem {
         }));
         let averaged_over = pairs.levels.first().map_or(0, |level| level.multiplicity);
         let lowest = LevelAverages { averaged_over, averages: level };
-        let files = if file.output.vectors { vec![vectors(model, solution)?] } else { Vec::new() };
-        Ok(Findings { family, method: solve.solver.into(), notes, lowest, states, files })
+        let vectors = file.output.vectors.then(|| vectors(model, solution)).transpose()?;
+        Ok(Findings { family, method: solve.solver.into(), notes, lowest, states, vectors, files: Vec::new() })
     }
 }
 
-/// Writes the vectors; of several ranks each has its share of them, and gives it here.
-fn vectors<'p, T: Scalar>(model: &'p Model, solution: Solution<'p, T>) -> Result<WriteFile<'p>, Error> {
-    let shared = solution.device().ranks().map(|_| FoundVectors::new(model, &solution)).transpose()?;
-    Ok(Box::new(move |folder| {
-        let found = shared.map_or_else(|| FoundVectors::new(model, &solution), Ok)?;
-        found.write(folder, model, solution.energies())
+/// The vectors; of several ranks each has its share of them, and gives it here.
+fn vectors<'p, T: Scalar>(model: &'p Model, solution: Solution<'p, T>) -> Result<BringVectors<'p>, Error> {
+    let shared = solution.device().ranks().map(|_| rows(model, &solution)).transpose()?;
+    Ok(Box::new(move || {
+        let vectors = shared.map_or_else(|| rows(model, &solution), Ok)?;
+        Ok(StateVectors { energies: solution.energies().to_vec(), vectors, states: model.into() })
     }))
 }
 
@@ -184,44 +182,16 @@ fn averages<T: Scalar>(
 }
 
 /// The vectors on the host, one per row.
-enum FoundVectors {
-    Real(Array2<f64>),
-    Complex(Array2<Complex64>),
-}
-
-impl FoundVectors {
-    fn new<T: Scalar>(model: &Model, solution: &Solution<'_, T>) -> Result<FoundVectors, DeviceError> {
-        let count = solution.energies().len();
-        Ok(match model.is_complex() {
-            true => FoundVectors::Complex(rows(solution.complex_vectors()?.into_iter().map(Ok), count)?),
-            false => FoundVectors::Real(rows((0..count).map(|state| solution.vector(state)), count)?),
-        })
-    }
-
-    fn write(&self, folder: &Path, model: &Model, energies: &[f64]) -> Result<PathBuf, Error> {
-        let vectors = match self {
-            FoundVectors::Real(vectors) => VectorList::Real(vectors.view()),
-            FoundVectors::Complex(vectors) => VectorList::Complex(vectors.view()),
-        };
-        let (list, long_list): (Vec<u64>, Vec<u128>);
-        let words = || (0..model.states()).map(|index| model.basis().state(index));
-        let states = match model.basis().species() {
-            Some((up, down)) => BasisStates::Product { up, down },
-            None if model.basis().word().bits() > u64::BITS => {
-                long_list = words().collect();
-                BasisStates::LongList(&long_list)
-            }
-            None => {
-                list = words().map(|word| word as u64).collect();
-                BasisStates::List(&list)
-            }
-        };
-        Ok(VectorFile { energies, vectors, states }.write(folder)?)
-    }
+fn rows<T: Scalar>(model: &Model, solution: &Solution<'_, T>) -> Result<VectorRows, DeviceError> {
+    let count = solution.energies().len();
+    Ok(match model.is_complex() {
+        true => VectorRows::Complex(joined(solution.complex_vectors()?.into_iter().map(Ok), count)?),
+        false => VectorRows::Real(joined((0..count).map(|state| solution.vector(state)), count)?),
+    })
 }
 
 /// `count` vectors as the rows of a matrix.
-fn rows<E: Clone + Default>(
+fn joined<E: Clone + Default>(
     vectors: impl Iterator<Item = Result<Vec<E>, DeviceError>>,
     count: usize,
 ) -> Result<Array2<E>, DeviceError> {

@@ -29,7 +29,7 @@ pub use sweep::solve_sweep;
 use super::{ChainProblem, Family, LatticeProblem, MoleculeProblem, Problem, TensorProblem};
 use crate::Error;
 use crate::input::InputFile;
-use crate::report::Outcome;
+use crate::report::{Outcome, StateVectors};
 use eigenforge_runtime::Device;
 use eigenforge_runtime::tune::Tuning;
 use std::path::{Path, PathBuf};
@@ -37,11 +37,16 @@ use std::path::{Path, PathBuf};
 /// Writes one file that only a family has into a folder, and returns its path.
 pub type WriteFile<'p> = Box<dyn FnOnce(&Path) -> Result<PathBuf, Error> + 'p>;
 
+/// Brings eigenvectors from the device that found them, with their basis.
+pub type BringVectors<'p> = Box<dyn FnOnce() -> Result<StateVectors, Error> + 'p>;
+
 /// What a run found.
 pub struct Solved<'p> {
     /// The record of the run.
     pub outcome: Outcome,
-    /// Files beside report and pictures, for an output folder: vectors, density matrices.
+    /// The eigenvectors, where the file wants them.
+    pub vectors: Option<BringVectors<'p>>,
+    /// Files beside report, pictures and vectors, for an output folder: density matrices.
     pub files: Vec<WriteFile<'p>>,
     /// Files that the run itself has written, or why it could not: what was computed is shown before that is said.
     pub written: Result<Vec<PathBuf>, Error>,
@@ -49,8 +54,8 @@ pub struct Solved<'p> {
 
 impl<'p> Solved<'p> {
     /// A run that writes only into an output folder.
-    fn new(outcome: Outcome, files: Vec<WriteFile<'p>>) -> Solved<'p> {
-        Solved { outcome, files, written: Ok(Vec::new()) }
+    fn new(outcome: Outcome) -> Solved<'p> {
+        Solved { outcome, vectors: None, files: Vec::new(), written: Ok(Vec::new()) }
     }
 
     /// Writes the report, its pictures and the family's files into a folder, if there is one; returns the paths of all
@@ -62,6 +67,9 @@ impl<'p> Solved<'p> {
         let mut written = self.written?;
         let Some(folder) = folder else { return Ok(written) };
         written.extend(self.outcome.write(folder)?);
+        if let Some(vectors) = self.vectors {
+            written.push(vectors()?.write(folder)?);
+        }
         for file in self.files {
             written.push(file(folder)?);
         }

@@ -1,9 +1,9 @@
 //! What only a molecule has of a run: spins, densities, observables of orbitals.
 
-use super::WriteFile;
 use super::diagonalise::{Diagonalised, Findings, Gathering};
 use super::molecule_levels::{MoleculeLevels, Wanted};
 use super::records::{shape_record, spectrum};
+use super::{BringVectors, WriteFile};
 use crate::Error;
 use crate::ci::{
     CiProblem, CiSolution, NaturalOrbitals, OneBody, OneElectron, Space, TwoBody, natural_orbitals, write_densities,
@@ -11,7 +11,7 @@ use crate::ci::{
 use crate::input::SolveSpec;
 use crate::problem::{MoleculeProblem, Problem};
 use crate::report::{
-    BasisStates, FamilyRecord, LevelAverages, Method, ModelRecord, MoleculeRecord, VectorFile, VectorList,
+    BasisStates, FamilyRecord, LevelAverages, Method, ModelRecord, MoleculeRecord, StateVectors, VectorRows,
 };
 use eigenforge_product::Diagonalisation;
 use eigenforge_runtime::solvers::StopReason;
@@ -112,15 +112,15 @@ impl<'p> Diagonalised<'p, f64> for MoleculeProblem {
         }));
         let lowest = LevelAverages { averaged_over: levels.lowest.nrows(), averages };
         let (vectors, level) = (levels.states, levels.lowest);
-        let mut files: Vec<WriteFile<'p>> = Vec::new();
-        if file.output.vectors && reports {
+        let vectors = (file.output.vectors && reports).then(|| -> BringVectors<'p> {
             let energies = solution.energies().to_vec();
-            files.push(Box::new(move |folder| write_vectors(folder, &molecule.space, &energies, &vectors)));
-        }
+            Box::new(move || state_vectors(&molecule.space, energies, vectors))
+        });
+        let mut files: Vec<WriteFile<'p>> = Vec::new();
         if let Some(properties) = properties.filter(|_| file.ci.density) {
             files.push(Box::new(move |folder| properties.write(folder, self, &level)));
         }
-        Ok(Findings { family, method, notes, lowest, states, files })
+        Ok(Findings { family, method, notes, lowest, states, vectors, files })
     }
 }
 
@@ -155,7 +155,7 @@ impl Properties {
     }
 }
 
-fn write_vectors(folder: &Path, space: &Space, energies: &[f64], states: &Array2<f64>) -> Result<PathBuf, Error> {
+fn state_vectors(space: &Space, energies: Vec<f64>, states: Array2<f64>) -> Result<StateVectors, Error> {
     // (α word, β word) of every row.
     let words = |row: u64| {
         let (up, down) = space.determinant(row);
@@ -164,10 +164,6 @@ fn write_vectors(folder: &Path, space: &Space, energies: &[f64], states: &Array2
     let orbitals = space.orbitals();
     let determinants: Option<Vec<[u64; 2]>> = (0..space.len()).map(words).collect();
     let determinants = determinants.ok_or(Error::WideStrings { orbitals })?;
-    let file = VectorFile {
-        energies,
-        vectors: VectorList::Real(states.view()),
-        states: BasisStates::Determinants(&determinants),
-    };
-    Ok(file.write(folder)?)
+    let states_of = BasisStates::Determinants(determinants);
+    Ok(StateVectors { energies, vectors: VectorRows::Real(states), states: states_of })
 }

@@ -21,7 +21,7 @@ pub(super) fn solve<'p>(problem: &'p TensorProblem, context: &RunContext) -> Res
     let written = std::mem::replace(&mut done.written, Ok(()));
     let outcome = outcome(problem, context, done).with_warnings();
     let written = written.map_err(Error::from).and_then(|()| Ok(write_beside(problem, &outcome)?));
-    Ok(Solved { outcome, files: Vec::new(), written })
+    Ok(Solved { written, ..Solved::new(outcome) })
 }
 
 impl TensorProblem {

@@ -1,0 +1,167 @@
+"""Full CI for PySCF: a solver for ``mcscf.CASCI`` and ``mcscf.CASSCF``.
+
+``mc = mcscf.CASSCF(mf, 6, 6); mc.fcisolver = eigenforge.pyscf.FCISolver(mol)``. States are found by eigenforge; density matrices, ⟨S²⟩ and products
+with H of given vectors are PySCF's own, whose order and signs the vectors have.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from math import comb
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pyscf import ao2mo, symm
+from pyscf.fci import cistring, direct_spin1
+from pyscf.fci.spin_op import spin_square
+
+from .errors import InputError, NotConvergedWarning
+from .model import Model, molecule
+from .results import Result
+
+#: How far S² of a state may be from the one that is looked for, and how many states are looked at for it.
+SPIN, MOST_ROOTS = 1e-3, 64
+
+
+class FCISolver(direct_spin1.FCISolver):  # type: ignore[misc]
+    """Full CI by eigenforge.
+
+    Attributes beside PySCF's: ``device`` ("auto", "cpu", "cuda:0", …), ``solver`` and ``residual_tol``, the residual norm relative to that of
+    H, by default from ``conv_tol``.
+    """
+
+    converged: Any
+    eci: Any
+    ci: Any
+    _keys = {"device", "solver", "residual_tol", "result"}
+
+    def __init__(self, mol: Any = None) -> None:
+        super().__init__(mol)
+        self.device = "auto"
+        self.solver: str | None = None
+        self.residual_tol: float | None = None
+        self.result: Result | None = None
+
+    def kernel(
+        self,
+        h1e: NDArray[np.float64],
+        eri: NDArray[np.float64],
+        norb: int,
+        nelec: Any,
+        ci0: Any = None,
+        tol: float | None = None,
+        max_cycle: int | None = None,
+        nroots: int | None = None,
+        ecore: float = 0.0,
+        orbsym: Any = None,
+        wfnsym: Any = None,
+        **_others: Any,
+    ) -> tuple[Any, Any]:
+        """The lowest states: (energy, vector), or of several roots a list of each. Energies include ``ecore``."""
+        up, down = (int(count) for count in direct_spin1._unpack_nelec(nelec, self.spin))
+        if not 0 <= down <= norb or not 0 <= up <= norb:
+            raise InputError(f"expected 0 to {norb} electrons of each spin in {norb} orbitals, found {up} up and {down} down")
+        if any(np.iscomplexobj(each) or not np.isfinite(each).all() for each in (h1e, eri, ecore)):
+            raise InputError("expected real integrals that are finite")
+        roots = self.nroots if nroots is None else nroots
+        # Energies err by the square of residuals.
+        least = 1e-2 * np.sqrt(self.conv_tol if tol is None else tol)
+        keys: dict[str, Any] = {
+            "tolerance": self.residual_tol or float(max(1e-12, min(1e-5, least))),
+            "max_iterations": self.max_cycle if max_cycle is None else max_cycle,
+        }
+        if self.solver is not None:
+            keys["solver"] = self.solver
+        self.norb, self.nelec = norb, nelec
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            # A few cycles are enough for some steps of CASSCF: `converged` says it.
+            warnings.simplefilter("ignore", NotConvergedWarning)
+            file = Path(folder) / "FCIDUMP"
+            irreps = self._irreps(orbsym, wfnsym)
+            text = _fcidump(np.asarray(h1e), ao2mo.restore(8, np.asarray(eri), norb), (norb, up, down), ecore, irreps.pop("numbers", None))
+            file.write_text(text)
+            energies, states = self._states(molecule(file, averages=False, **irreps), keys, roots, (norb, up, down))
+        if roots == 1:
+            self.eci, self.ci = float(energies[0]), states[0]
+        else:
+            self.converged = [self.converged] * len(states)
+            self.eci, self.ci = np.asarray(energies), states
+        return self.eci, self.ci
+
+    def _irreps(self, orbsym: Any, wfnsym: Any) -> dict[str, Any]:
+        """The irreps of orbitals and states as keys of ``[ci]``, where PySCF asks for one."""
+        orbsym = self.orbsym if orbsym is None else orbsym
+        wfnsym = self.wfnsym if wfnsym is None else wfnsym
+        if wfnsym is None or orbsym is None:
+            return {}
+        # Irreps of linear molecules are those of a subgroup plus tens.
+        group = {"Dooh": "D2h", "Coov": "C2v", "SO3": "D2h"}.get(self.mol.groupname, self.mol.groupname)
+        number = symm.irrep_name2id(self.mol.groupname, wfnsym) if isinstance(wfnsym, str) else int(wfnsym)
+        name = symm.irrep_id2name(group, number % 10)
+        return {"irrep": name, "point_group": group, "orbsym": "pyscf", "numbers": [int(number) % 10 for number in orbsym]}
+
+    def _states(
+        self, model: Model, keys: dict[str, Any], roots: int, space: tuple[int, int, int]
+    ) -> tuple[list[float], list[NDArray[np.float64]]]:
+        """The lowest states; with ``fix_spin_`` the lowest of that spin, for which more are looked for until there are as many."""
+        norb, up, down = space
+        size = comb(norb, up) * comb(norb, down)
+        penalised = hasattr(self, "ss_penalty")
+        wanted = getattr(self, "ss_value", None)
+        if penalised and wanted is None:
+            wanted = (up - down) / 2 * ((up - down) / 2 + 1)
+        count = min(size, roots)
+        while True:
+            self.result = model.solve(device=self.device, vectors=True, states=count, **keys)
+            self.converged = self.result.converged
+            states = [_pyscf_order(vector, self.result.basis, norb, up, down) for vector in self.result.vectors]
+            found = list(zip(self.result.energies.tolist(), states, strict=True))
+            if penalised:
+                found = [
+                    (energy, state) for energy, state in found if abs(spin_square(state, norb, (up, down))[0] - wanted) < SPIN
+                ]
+            if len(found) >= roots or not penalised and count == size:
+                chosen = found[:roots]
+                return [energy for energy, _ in chosen], [state for _, state in chosen]
+            if count >= min(size, MOST_ROOTS):
+                raise InputError(f"expected {roots} states of S² = {wanted}, found {len(found)} among the lowest {count}")
+            count = min(size, 2 * count + 2)
+
+
+def _fcidump(
+    h1e: NDArray[np.float64],
+    eri: NDArray[np.float64],
+    space: tuple[int, int, int],
+    ecore: float,
+    irreps: list[int] | None,
+) -> str:
+    """Integrals with 8-fold symmetry as FCIDUMP, to the last bit; irreps have PySCF's numbers."""
+    norb, up, down = space
+    numbers = ",".join(map(str, irreps or [1] * norb))
+    pairs = [(p, q) for p in range(norb) for q in range(p + 1)]
+    lines = [f"&FCI NORB={norb},NELEC={up + down},MS2={up - down},ORBSYM={numbers},ISYM=1 &END"]
+    values = iter(eri.tolist())
+    for k, (p, q) in enumerate(pairs):
+        lines += [f"{next(values)!r} {p + 1} {q + 1} {r + 1} {s + 1}" for r, s in pairs[: k + 1]]
+    lines += [f"{float(h1e[p, q])!r} {p + 1} {q + 1} 0 0" for p, q in pairs]
+    return "\n".join([*lines, f"{float(ecore)!r} 0 0 0 0\n"])
+
+
+def _pyscf_order(
+    vector: NDArray[np.float64], basis: dict[str, NDArray[np.uint64]], norb: int, up: int, down: int
+) -> NDArray[np.float64]:
+    """Rows are ↑ strings and columns ↓ strings, in ascending integers."""
+    strings = [np.sort(cistring.make_strings(range(norb), count)).astype(np.uint64) for count in (up, down)]
+    alpha, beta = basis["alpha_states"], basis["beta_states"]
+    rows, columns = (len(each) for each in strings)
+    # All determinants are a grid of strings, and one of the two runs fastest.
+    if (alpha[:rows] == strings[0]).all() and (beta[::rows] == strings[1]).all():
+        return np.ascontiguousarray(vector.reshape(columns, rows).T)
+    if (beta[:columns] == strings[1]).all() and (alpha[::columns] == strings[0]).all():
+        return np.ascontiguousarray(vector.reshape(rows, columns))
+    state = np.zeros((rows, columns))
+    state[np.searchsorted(strings[0], alpha), np.searchsorted(strings[1], beta)] = vector
+    return state

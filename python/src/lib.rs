@@ -1,0 +1,46 @@
+//! What the Python package `eigenforge` calls.
+//!
+//! ```text
+//! expressions, lattice, keys → the text of a model file → checked problem → report (JSON), arrays
+//! operator, words, lattice     eigenforge/model.py, text   problem           arrays
+//! ```
+//!
+//! A model of Python's is a model file: the package writes its text, and the library reads it as it reads any. `multiply` is y = H x on arrays of
+//! the caller, `calls` what every long call does (Python's lock, Ctrl-C, forks), `errors` makes exceptions.
+
+mod arrays;
+mod calls;
+mod errors;
+mod lattice;
+mod multiply;
+mod observer;
+mod operator;
+mod problem;
+mod text;
+mod words;
+
+use pyo3::prelude::*;
+use std::ffi::OsString;
+
+/// Runs the command with these words, the program's name first; returns its exit code.
+#[pyfunction]
+fn command(py: Python<'_>, words: Vec<OsString>) -> u8 {
+    let code = py.detach(|| eigenforge_command::main(words));
+    (0..=u8::MAX).find(|number| std::process::ExitCode::from(*number) == code).unwrap_or(1)
+}
+
+#[pymodule]
+mod _eigenforge {
+    #[pymodule_export]
+    use super::{
+        command,
+        lattice::LatticeData,
+        multiply::Multiply,
+        operator::{HermitianConjugate, Operator, at, c, cdag, chirality, n, products, sdots, sum},
+        problem::{ProblemText, Report},
+        text::{json_of_toml, toml_of_json},
+    };
+
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}

@@ -1,0 +1,20 @@
+"""Where the project is, for tests of the installed package."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(os.environ.get("EIGENFORGE_ROOT", Path(__file__).parents[2]))
+
+
+@pytest.fixture
+def root() -> Path:
+    return ROOT
+
+
+@pytest.fixture
+def command() -> list[str]:
+    """The command of the same environment."""
+    return [str(Path(sys.executable).parent / "eigenforge")]

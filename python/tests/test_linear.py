@@ -1,0 +1,81 @@
+"""y = H x for SciPy."""
+
+import eigenforge as ef
+import numpy as np
+import pytest
+
+linalg = pytest.importorskip("scipy.sparse.linalg")
+
+
+def models():
+    lattice = ef.Lattice.chain(8, boundary="periodic")
+    real = ef.sum(ef.sdots(i, j) for i, j, w in lattice.bonds)
+    phases = ef.sum(np.exp(0.3j) * ef.sp(i) * ef.sm(j) + ef.hc for i, j, w in lattice.bonds) + 0.7 * ef.sz(0)
+    hubbard = ef.Model(ef.Lattice.square(3, 2), name="hubbard", t=1.0, u=3.0, mu=0.4).sector(up=2, down=3)
+    return [
+        ef.Model(lattice, real).sector(two_sz=0),
+        ef.Model(lattice, phases).sector(two_sz=2),
+        hubbard,
+        ef.Model(ef.Lattice.chain(3), ef.sum(ef.bdag(i) * ef.b(i + 1) + ef.hc for i in range(2)), site="boson 2"),
+    ]
+
+
+@pytest.mark.parametrize("number, device", [(0, "cpu"), (1, "cpu"), (2, "cpu"), (3, "cpu"), (0, "sim"), (1, "sim")])
+def test_products_are_those_of_the_matrix(number, device):
+    model = models()[number]
+    H, A = model.linear_operator(device), model.to_scipy()
+    rng = np.random.default_rng(number)
+    n = H.shape[0]
+    assert H.dtype == A.dtype and H.shape == A.shape
+    tall = rng.standard_normal((2 * n, 11))
+    real = [tall[::2, 0], tall[:n, :1], np.asfortranarray(tall[:n]), tall[:n, ::-2], np.arange(n), tall[:n, 0].astype("f4")]
+    for x in [*real, *[x + 1j * rng.standard_normal(x.shape) for x in real], np.zeros((n, 0))]:
+        y = H @ x
+        assert y.shape == x.shape and np.allclose(y, A @ x, atol=1e-12), x.shape
+    x = tall[:n, 0].astype(H.dtype)
+    out = np.full(n, np.nan, H.dtype)
+    assert H.matvec(x, out=out) is out and np.allclose(out, A @ x, atol=1e-12)
+    x.flags.writeable = False
+    assert np.allclose(H.H @ x, A @ x, atol=1e-12)
+
+
+def test_what_no_product_takes():
+    H = models()[0].linear_operator()
+    x = np.zeros(70)
+    for call, words in [
+        (lambda: H.matvec(np.zeros(69)), r"shape \(70,\)"),
+        (lambda: H.matmat(np.zeros((7, 70))), "columns"),
+        (lambda: H.matvec(np.zeros(70, np.longdouble)), "found float128"),
+        (lambda: H.matvec(np.array(["x"] * 70)), None),
+        (lambda: H.matvec(x, out=x), "apart from x"),
+        (lambda: H.matvec(x, out=np.zeros(70, complex)), "an `out` of shape"),
+        (lambda: H.matvec(x, out=np.zeros(71)), "an `out` of shape"),
+        (lambda: ef.Model(ef.Lattice.chain(4), ef.sz(0)).dmrg(states=[8]).linear_operator(), None),
+    ]:
+        with pytest.raises((ef.InputError, TypeError, ValueError), match=words):
+            call()
+
+
+def test_scipy_s_solvers_take_it():
+    model = models()[0]
+    H, energies = model.linear_operator(), model.solve(states=3).energies
+    assert np.allclose(linalg.eigsh(H, k=3, which="SA")[0], energies, atol=1e-9)
+    rng = np.random.default_rng(0)
+    values = linalg.lobpcg(H, rng.standard_normal((70, 4)), largest=False, maxiter=200, tol=1e-9)[0]
+    assert abs(min(values) - energies[0]) < 1e-6
+    x = rng.standard_normal(70)
+    exact = linalg.expm_multiply(-1j * model.to_scipy(), x)
+    assert np.allclose(linalg.expm_multiply(-1j * H, x, traceA=0.0), exact, atol=1e-9)
+
+
+def test_symmetry_sectors_multiply_too():
+    lattice = ef.Lattice.chain(10, boundary="periodic")
+    whole = ef.Model(lattice, ef.sum(ef.sdots(i, j) for i, j, w in lattice.bonds)).sector(two_sz=0)
+    for keys in ({"k": [0]}, {"k": [3]}):
+        sector = whole.symmetry(**keys)
+        H = sector.linear_operator()
+        dense = H @ np.eye(H.shape[0])
+        assert abs(dense - dense.conj().T).max() < 1e-12
+        assert np.allclose(np.linalg.eigvalsh(dense)[:3], sector.solve(states=3).energies, atol=1e-9)
+        with pytest.raises(ef.InputError):
+            sector.to_scipy()

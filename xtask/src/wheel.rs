@@ -1,0 +1,86 @@
+//! The Python package: a wheel for others, and one of the suite's build, tested in an environment of its own.
+//!
+//! `cargo xtask wheel` builds the release with zig as linker, so that the file runs where glibc is 2.28 or newer. The suite's wheel has
+//! the code that all tests have: what is tested of it is the package and its installation.
+
+use crate::{Project, setup};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What the tests of the package need from PyPI.
+const FOR_TESTS: [&str; 3] = ["numpy", "scipy", "pytest"];
+/// Other packages that it works with: `cargo xtask test --python`.
+const PEERS: [&str; 7] = ["pyscf", "pandas", "openfermion", "qiskit", "quspin", "mypy", "ruff"];
+
+/// Builds the wheel that is given to others, and prints where it is.
+pub fn release(project: &Project) -> Result<PathBuf, String> {
+    let options = ["--release", "--zig", "--compatibility", "manylinux_2_28"];
+    build(project, &options, &project.target.join("wheels"), &[])
+}
+
+/// Builds a wheel of the suite's profile, installs it into a fresh environment and runs its tests there; `peers` also against other packages.
+pub fn test(project: &Project, environment: &[(&'static str, OsString)], peers: bool) -> Result<(), String> {
+    let has_mpi = environment.iter().any(|(name, _)| *name == "LIBCLANG_PATH");
+    let features: &[&str] = if has_mpi { &["--features", "mpi"] } else { &[] };
+    let wheel = match peers {
+        true => release(project)?,
+        // The MPI of the other tests is linked, and is no part of the wheel.
+        false => {
+            let options = [&["--profile", "suite", "--auditwheel", "skip"], features].concat();
+            build(project, &options, &project.target.join("test-wheel"), environment)?
+        }
+    };
+    let folder = project.target.join("python-test");
+    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
+    let python = folder.join("bin/python");
+    let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+    let more: &[&str] = if peers { &PEERS } else { &[] };
+    run(Command::new(&python).args(quiet).arg(&wheel).args(FOR_TESTS).args(more))?;
+    let mut tests = Command::new(&python);
+    tests.args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]).arg(project.root.join("python/tests"));
+    tests.envs(environment.iter().map(|(name, value)| (name, value)));
+    // No Rust and no MPI; the simulator of kernels needs a C++ compiler.
+    tests.env("PATH", format!("{}:/usr/bin:/bin", folder.join("bin").display())).env("EIGENFORGE_ROOT", &project.root).current_dir(&folder);
+    run(&mut tests)
+}
+
+/// Runs maturin; the folder then holds one wheel.
+fn build(
+    project: &Project,
+    options: &[&str],
+    folder: &Path,
+    environment: &[(&str, OsString)],
+) -> Result<PathBuf, String> {
+    let tools = setup::run(project, &setup::PYTHON);
+    let place = tools.folder().ok_or_else(|| tools.to_string())?;
+    fs::remove_dir_all(folder).ok();
+    let mut maturin = Command::new(place.join("bin/maturin"));
+    maturin.arg("build").args(options).arg("--manifest-path").arg(project.root.join("python/Cargo.toml"));
+    maturin.arg("--out").arg(folder).env("CARGO_TARGET_DIR", &project.target);
+    maturin.envs(environment.iter().map(|(name, value)| (name, value)));
+    // maturin asks Python for zig.
+    maturin.env("PYTHONPATH", site_packages(place)).current_dir(&project.root);
+    run(&mut maturin)?;
+    let is_wheel = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "whl");
+    let entries = fs::read_dir(folder).map_err(|fault| format!("{}: {fault}", folder.display()))?;
+    let mut wheels = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_wheel);
+    wheels.next().ok_or_else(|| format!("maturin left no wheel in {}", folder.display()))
+}
+
+/// Where pip puts packages under a prefix.
+fn site_packages(prefix: &Path) -> PathBuf {
+    let versions = fs::read_dir(prefix.join("lib")).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    let found = versions.map(|version| version.join("site-packages")).find(|path| path.is_dir());
+    found.unwrap_or_else(|| prefix.to_path_buf())
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{name}: {status}")),
+        Err(fault) => Err(format!("{name} cannot be started: {fault}")),
+    }
+}
