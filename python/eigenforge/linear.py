@@ -49,13 +49,13 @@ class LinearOperator(linalg.LinearOperator):  # type: ignore[misc]
         return self
 
     def _cast(self, x: Any) -> NDArray[Any]:
-        x = np.asarray(x)
-        if x.dtype == self.dtype or x.dtype == np.complex128:
-            return x
-        wanted = np.result_type(x.dtype, self.dtype)
+        array: NDArray[Any] = np.asarray(x)
+        if array.dtype == self.dtype or array.dtype == np.complex128:
+            return array
+        wanted = np.result_type(array.dtype, self.dtype)
         if wanted not in (np.float64, np.complex128):
-            raise InputError(f"expected numbers that {self.dtype} holds, found {x.dtype}")
-        return x.astype(wanted)
+            raise InputError(f"expected numbers that {self.dtype} holds, found {array.dtype}")
+        return array.astype(wanted)
 
     def _times(self, x: NDArray[Any], out: NDArray[Any] | None) -> NDArray[Any]:
         if out is None:

@@ -38,7 +38,8 @@ fn exception(failure: &Failure, excerpt: Option<&str>) -> PyErr {
 }
 
 fn made(py: Python<'_>, failure: &Failure, excerpt: Option<&str>) -> PyResult<PyErr> {
-    let class = py.import("eigenforge.errors")?.getattr(if failure.kind == "input" { "InputError" } else { "RunError" })?;
+    let class =
+        py.import("eigenforge.errors")?.getattr(if failure.kind == "input" { "InputError" } else { "RunError" })?;
     let problems = PyList::empty(py);
     for problem in &failure.problems {
         let entry = PyDict::new(py);

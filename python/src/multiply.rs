@@ -91,7 +91,10 @@ impl Column for Complex64 {
             _ => y[0].split_at(y[0].len() / 2),
         };
         let parts = re.iter().zip(im);
-        out.iter_mut().zip(parts).zip(x).for_each(|((out, (re, im)), x)| *out = Complex64::new(*re, *im) + constant * x);
+        out.iter_mut()
+            .zip(parts)
+            .zip(x)
+            .for_each(|((out, (re, im)), x)| *out = Complex64::new(*re, *im) + constant * x);
     }
 }
 

@@ -93,6 +93,15 @@ def test_expressions_and_text_are_the_same_operator():
     assert abs(dense(ef.Model(lattice, chiral)) - dense(text)).max() < 1e-14
 
 
+def test_powers_of_spins_are_hermitian_however_long():
+    lattice = ef.Lattice.chain(2)
+    text = ef.Model(lattice, "sum(i in [0]; sdots(0, 1)^8)", site="spin 1")
+    power = dense(ef.Model(lattice, ef.sdots(0, 1) ** 8, site="spin 1"))
+    assert abs(power - dense(text)).max() < 1e-10
+    assert np.allclose(np.linalg.eigvalsh(power)[[0, -1]], [1.0, 256.0], atol=1e-9)
+    assert dense(ef.Model(lattice, (ef.sx(0) + ef.sz(0) ** 2) ** 5, site="spin 1")).shape == (9, 9)
+
+
 def test_other_packages_operators():
     lattice = ef.Lattice.from_edges(2, [(0, 1)])
 

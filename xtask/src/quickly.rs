@@ -141,7 +141,8 @@ mod tests {
     #[test]
     fn a_call_that_tests_examples_is_also_one_for_pages() {
         let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
-        let tested = words("--crate-name x src/lib.rs --test --test-run-directory /p --test-args -q --extern y=/y.rlib");
+        let tested =
+            words("--crate-name x src/lib.rs --test --test-run-directory /p --test-args -q --extern y=/y.rlib");
         let pages: Vec<String> =
             of_the_pages(&tested).unwrap().iter().map(|word| word.to_string_lossy().into_owned()).collect();
         assert_eq!(pages[..7].join(" "), "-D warnings --crate-name x src/lib.rs --extern y=/y.rlib");

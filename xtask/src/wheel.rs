@@ -42,7 +42,10 @@ pub fn test(project: &Project, environment: &[(&'static str, OsString)], peers: 
     tests.args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"]).arg(project.root.join("python/tests"));
     tests.envs(environment.iter().map(|(name, value)| (name, value)));
     // No Rust and no MPI; the simulator of kernels needs a C++ compiler.
-    tests.env("PATH", format!("{}:/usr/bin:/bin", folder.join("bin").display())).env("EIGENFORGE_ROOT", &project.root).current_dir(&folder);
+    tests
+        .env("PATH", format!("{}:/usr/bin:/bin", folder.join("bin").display()))
+        .env("EIGENFORGE_ROOT", &project.root)
+        .current_dir(&folder);
     run(&mut tests)
 }
 

@@ -16,6 +16,7 @@
 
 use super::Basis;
 use crate::operator::{GroupElement, SiteLayout, SymmetryGroup};
+use multiversion::multiversion;
 use num_complex::Complex64;
 use rayon::prelude::*;
 use std::ops::BitOrAssign;
@@ -39,12 +40,27 @@ struct Run {
 /// itself.
 pub(super) type Inverted = (u128, u128);
 
-/// Words of a table: 64 bits where they suffice.
+/// Words of a table: 32 or 64 bits where they suffice.
 trait TableWord: Copy + Ord + BitOrAssign + Default + Send + Sync {
     fn narrow(word: u128) -> Self;
     fn wide(self) -> u128;
     /// The value of a run.
     fn value(self, run: &Run) -> usize;
+}
+
+impl TableWord for u32 {
+    fn narrow(word: u128) -> u32 {
+        word as u32
+    }
+
+    fn wide(self) -> u128 {
+        self.into()
+    }
+
+    #[inline]
+    fn value(self, run: &Run) -> usize {
+        (u64::from(self) >> run.shift & run.mask) as usize
+    }
 }
 
 impl TableWord for u64 {
@@ -77,15 +93,30 @@ impl TableWord for u128 {
     }
 }
 
-/// Of each entry the bits to which the elements take it, all elements of an entry side by side.
+/// Of each entry the bits to which the elements take it, all elements of an entry side by side, and after them the first once more up to
+/// whole blocks.
 #[derive(Debug)]
 enum Tables {
+    Brief(Vec<u32>),
     Short(Vec<u64>),
     Long(Vec<u128>),
 }
 
+/// Calls a function with the table of words of either length.
+macro_rules! with_table {
+    ($tables:expr, $table:ident => $call:expr) => {
+        match $tables {
+            Tables::Brief($table) => $call,
+            Tables::Short($table) => $call,
+            Tables::Long($table) => $call,
+        }
+    };
+}
+
 /// Elements whose images are made at once.
 const BLOCK: usize = 16;
+/// Runs of a word: a digit of five bits may have one of its own.
+const MOST_RUNS: usize = 26;
 /// The first elements, whose images are made one after the other: with them less than one word in ten is left.
 const SINGLE: usize = 10;
 
@@ -110,6 +141,41 @@ pub struct Reached {
     pub factor: Complex64,
     /// Whether g conjugates: ψ(s) is the conjugate of `factor` times ψ(r), or then times the conjugate of ψ(r).
     pub conjugates: bool,
+}
+
+/// The images of a word by a block of elements; `entries` is where the entries of its runs begin in the table.
+#[inline(always)]
+fn block_of_images<W: TableWord>(table: &[W], entries: &[usize], first: usize) -> [W; BLOCK] {
+    let mut images = [W::default(); BLOCK];
+    for entry in entries {
+        let Some(moved) = table[entry + first..].first_chunk::<BLOCK>() else { return images };
+        for lane in 0..BLOCK {
+            images[lane] |= moved[lane];
+        }
+    }
+    images
+}
+
+/// The least image of a word, and the first element that leads to it. A whole block is compared lane by lane; what is left is to compare the
+/// lanes.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw+avx2", "x86_64+avx2"))]
+fn least_image<W: TableWord>(table: &[W], entries: &[usize], stride: usize) -> (W, usize) {
+    let mut least = block_of_images(table, entries, 0);
+    let (mut firsts, mut first) = ([W::default(); BLOCK], BLOCK);
+    while first < stride {
+        let (images, own) = (block_of_images(table, entries, first), W::narrow(first as u128));
+        for lane in 0..BLOCK {
+            let is_less = images[lane] < least[lane];
+            least[lane] = if is_less { images[lane] } else { least[lane] };
+            firsts[lane] = if is_less { own } else { firsts[lane] };
+        }
+        first += BLOCK;
+    }
+    let mut found = (least[0], firsts[0].wide() as usize);
+    for lane in 1..BLOCK {
+        found = found.min((least[lane], firsts[lane].wide() as usize + lane));
+    }
+    found
 }
 
 /// The digits that lie in runs of at most [`RUN_BITS`], and the values of each run.
@@ -139,16 +205,21 @@ impl WordActions {
     /// Bytes of the tables of a group on words of this layout.
     pub fn bytes(layout: &SiteLayout, elements: usize) -> u64 {
         let modes = layout.digits().iter().filter(|digit| digit.mode.is_some()).count();
-        let word = if layout.bits() <= u64::BITS { size_of::<u64>() } else { size_of::<u128>() };
-        (elements * (runs(layout).1 * word + modes * size_of::<Inverted>())) as u64
+        let word = match layout.bits() {
+            ..=32 => size_of::<u32>(),
+            33..=64 => size_of::<u64>(),
+            _ => size_of::<u128>(),
+        };
+        (elements.next_multiple_of(BLOCK) * runs(layout).1 * word + elements * modes * size_of::<Inverted>()) as u64
     }
 
     /// Tables of a group, for words of a layout of real vectors.
     pub fn new(group: &SymmetryGroup, layout: &SiteLayout) -> WordActions {
         let (runs, length) = runs(layout);
-        let tables = match layout.bits() <= u64::BITS {
-            true => Tables::Short(table(group, layout, &runs, length)),
-            false => Tables::Long(table(group, layout, &runs, length)),
+        let tables = match layout.bits() {
+            ..=32 => Tables::Brief(table(group, layout, &runs, length)),
+            33..=64 => Tables::Short(table(group, layout, &runs, length)),
+            _ => Tables::Long(table(group, layout, &runs, length)),
         };
         let fermions = layout.digits().iter().any(|digit| digit.mode.is_some());
         let inverted = |element: &GroupElement| inverted(layout, element);
@@ -163,25 +234,35 @@ impl WordActions {
         self.characters.len()
     }
 
+    /// Elements of an entry of the tables: whole blocks.
+    #[inline]
+    fn stride(&self) -> usize {
+        self.elements().next_multiple_of(BLOCK)
+    }
+
+    /// Where the entries of a word's runs begin in the table, and how many there are.
+    #[inline]
+    fn entries<W: TableWord>(&self, word: W) -> ([usize; MOST_RUNS], usize) {
+        let (mut entries, stride) = ([0; MOST_RUNS], self.stride());
+        for (entry, run) in entries.iter_mut().zip(&self.runs) {
+            *entry = (run.first + word.value(run)) * stride;
+        }
+        (entries, self.runs.len())
+    }
+
     /// The images of a word by a block of elements from `first` on, and how many there are.
     #[inline]
     fn block<W: TableWord>(&self, table: &[W], word: W, first: usize) -> ([W; BLOCK], usize) {
-        let elements = self.elements();
-        let (mut images, count) = ([W::default(); BLOCK], BLOCK.min(elements - first));
-        for run in &self.runs {
-            let entry = run.first + word.value(run);
-            let moved = &table[entry * elements + first..][..count];
-            images.iter_mut().zip(moved).for_each(|(image, bits)| *image |= *bits);
-        }
-        (images, count)
+        let (entries, runs) = self.entries(word);
+        (block_of_images(table, &entries[..runs], first), BLOCK.min(self.elements() - first))
     }
 
     /// The image of a word by one element.
     #[inline]
     fn one<W: TableWord>(&self, table: &[W], word: W, element: usize) -> W {
-        let (elements, mut image) = (self.elements(), W::default());
+        let (stride, mut image) = (self.stride(), W::default());
         for run in &self.runs {
-            image |= table[(run.first + word.value(run)) * elements + element];
+            image |= table[(run.first + word.value(run)) * stride + element];
         }
         image
     }
@@ -237,10 +318,7 @@ impl WordActions {
 
     /// How many elements leave the least word of an orbit as it is, and whether the orbit has a state; `None` of other words.
     pub(crate) fn least_word(&self, word: u128) -> Option<(u32, bool)> {
-        match &self.tables {
-            Tables::Short(table) => self.least_word_by(table, word),
-            Tables::Long(table) => self.least_word_by(table, word),
-        }
+        with_table!(&self.tables, table => self.least_word_by(table, word))
     }
 
     fn least_word_by<W: TableWord>(&self, table: &[W], word: u128) -> Option<(u32, bool)> {
@@ -266,6 +344,7 @@ impl WordActions {
     /// Whether its elements move words as those of another group do, whatever the characters.
     pub(crate) fn moves_alike(&self, other: &WordActions) -> bool {
         let alike = match (&self.tables, &other.tables) {
+            (Tables::Brief(own), Tables::Brief(others)) => own == others,
             (Tables::Short(own), Tables::Short(others)) => own == others,
             (Tables::Long(own), Tables::Long(others)) => own == others,
             _ => false,
@@ -276,41 +355,27 @@ impl WordActions {
     /// The representative of a word's orbit.
     #[inline]
     pub fn reached(&self, word: u128) -> Reached {
-        match &self.tables {
-            Tables::Short(table) => self.reached_by(table, word),
-            Tables::Long(table) => self.reached_by(table, word),
-        }
-    }
-
-    fn reached_by<W: TableWord>(&self, table: &[W], word: u128) -> Reached {
-        let (word_there, by) = self.least_by(table, word);
+        let (word_there, by) = self.least(word);
         Reached { word: word_there, factor: self.factor(by, word), conjugates: self.conjugates(by) }
     }
 
     /// The least image of a word, and an element that leads to it.
     #[inline]
     pub fn least(&self, word: u128) -> (u128, usize) {
-        match &self.tables {
-            Tables::Short(table) => self.least_by(table, word),
-            Tables::Long(table) => self.least_by(table, word),
-        }
+        with_table!(&self.tables, table => self.least_by(table, word))
     }
 
     fn least_by<W: TableWord>(&self, table: &[W], word: u128) -> (u128, usize) {
-        let least_of = |first: usize| {
-            let (images, count) = self.block(table, W::narrow(word), first);
-            images[..count].iter().copied().fold(images[0], W::min)
-        };
-        let found = self.blocks().map(|first| (least_of(first), first)).min();
-        let (least, first) = found.unwrap_or_else(|| unreachable!("a group has the identity"));
-        let (images, _) = self.block(table, W::narrow(word), first);
-        (least.wide(), first + images.iter().position(|image| *image == least).unwrap_or(0))
+        let (entries, runs) = self.entries(W::narrow(word));
+        let (least, element) = least_image(table, &entries[..runs], self.stride());
+        (least.wide(), element)
     }
 
     /// The image of a word by one element.
     #[inline]
     pub fn image(&self, element: usize, word: u128) -> u128 {
         match &self.tables {
+            Tables::Brief(table) => self.one(table, word as u32, element).into(),
             Tables::Short(table) => self.one(table, word as u64, element).into(),
             Tables::Long(table) => self.one(table, word, element),
         }
@@ -394,13 +459,16 @@ impl Representatives {
 /// The entries of all runs, each for all elements.
 fn table<W: TableWord>(group: &SymmetryGroup, layout: &SiteLayout, runs: &[Run], length: usize) -> Vec<W> {
     let elements = group.elements.len();
-    let mut table = vec![W::default(); length * elements];
+    let stride = elements.next_multiple_of(BLOCK);
+    let mut table = vec![W::default(); length * stride];
     for run in runs {
-        let entries = &mut table[run.first * elements..][..(run.mask as usize + 1) * elements];
-        entries.par_chunks_mut(elements).enumerate().for_each(|(value, entry)| {
-            for (bits, element) in entry.iter_mut().zip(&group.elements) {
+        let entries = &mut table[run.first * stride..][..(run.mask as usize + 1) * stride];
+        entries.par_chunks_mut(stride).enumerate().for_each(|(value, entry)| {
+            let (own, rest) = entry.split_at_mut(elements);
+            for (bits, element) in own.iter_mut().zip(&group.elements) {
                 *bits = W::narrow(moved(layout, element, *run, value as u64));
             }
+            rest.fill(own[0]);
         });
     }
     table

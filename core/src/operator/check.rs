@@ -1,6 +1,6 @@
 //! What an operator must satisfy before it is planned: finite, Hermitian, on its sites, conserving the sector's charges.
 
-use super::{Content, Factor, Operator, SiteKind, Spin, display::product_text};
+use super::{Content, Factor, Operator, Product, SiteKind, Spin, display::product_text};
 use crate::words::size;
 use serde::{Deserialize, Serialize};
 
@@ -576,21 +576,32 @@ impl Operator {
     /// H = H†, to 1e-12 of the largest coefficient.
     pub fn check_hermitian(&self) -> Result<(), OperatorError> {
         let adjoint = self.adjoint().reduced();
-        let scale = self.terms().fold(0.0f64, |scale, (_, c)| scale.max(c.abs()));
-        for product in self.terms.keys().chain(adjoint.terms.keys()) {
-            let (found, other) = (self.coefficient(product), adjoint.coefficient(product));
-            // Coefficients are sums of a few user numbers, so rounding errors are far below 1e-12 of the largest.
-            if (found - other).abs() > 1e-12 * scale {
-                let conjugate: Vec<Factor> = product.iter().rev().map(|factor| factor.adjoint()).collect();
-                return Err(OperatorError::NotHermitian {
-                    term: product_text(product),
-                    found,
-                    conjugate: product_text(&conjugate),
-                    other,
-                });
-            }
+        match self.difference_from(&adjoint) {
+            None => Ok(()),
+            // Polynomials in Sᶻ with the same values at the levels of a site are one operator.
+            Some(_) => self.shortest().difference_from(&adjoint.shortest()).map_or(Ok(()), Err),
         }
-        Ok(())
+    }
+
+    /// The same with polynomials in Sᶻ of the lowest degrees.
+    fn shortest(&self) -> Operator {
+        self.reduced_for(|site| self.two_s_of(site), true)
+    }
+
+    /// The first term that an adjoint has otherwise.
+    fn difference_from(&self, adjoint: &Operator) -> Option<OperatorError> {
+        let scale = self.terms().fold(0.0f64, |scale, (_, c)| scale.max(c.abs()));
+        let numbers = |product: &Product| (self.coefficient(product), adjoint.coefficient(product));
+        // Coefficients are sums of a few user numbers, so rounding errors are far below 1e-12 of the largest.
+        let differs = |product: &&Product| {
+            let (found, other) = numbers(product);
+            (found - other).abs() > 1e-12 * scale
+        };
+        let product = self.terms.keys().chain(adjoint.terms.keys()).find(differs)?;
+        let (found, other) = numbers(product);
+        let conjugate: Vec<Factor> = product.iter().rev().map(|factor| factor.adjoint()).collect();
+        let (term, conjugate) = (product_text(product), product_text(&conjugate));
+        Some(OperatorError::NotHermitian { term, found, conjugate, other })
     }
 
     /// Names the kind of an operator for an error.

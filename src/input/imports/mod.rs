@@ -54,7 +54,11 @@ impl Program {
     /// All, with the key and what its value should be.
     pub(super) const ALL: [(Program, &'static str, &'static str); 5] = [
         (Program::Pauli, "pauli", "Pauli strings, such as \"0.5 [X0 Y1] + 0.2 [Z0]\""),
-        (Program::Products, "products", "products at sites, such as \"-1.0 [cdag_up(0) c_up(1)] + 4.0 [n_up(0) n_dn(0)]\""),
+        (
+            Program::Products,
+            "products",
+            "products at sites, such as \"-1.0 [cdag_up(0) c_up(1)] + 4.0 [n_up(0) n_dn(0)]\"",
+        ),
         (Program::QuSpin, "quspin", "lists of QuSpin as JSON, or the name of a file that holds them"),
         (Program::XDiag, "xdiag", "interactions of XDiag as TOML, or the name of a file that holds them"),
         (Program::Fcidump, "fcidump", "the name of an FCIDUMP file"),

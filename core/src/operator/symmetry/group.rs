@@ -408,8 +408,7 @@ impl SymmetryGroup {
         self.degeneracy
     }
 
-    /// These elements alone, with the character 1; for tests.
-    #[doc(hidden)]
+    /// These elements alone, which form a group, with the character 1.
     pub fn of_elements(elements: Vec<GroupElement>) -> SymmetryGroup {
         let phases = vec![0; elements.len()];
         let (generators, denominator, degeneracy) = (Vec::new(), 1, 1);

@@ -6,6 +6,7 @@
 
 use super::super::{Contributions, MeanTerms, Moving, SymmetricSector, moving};
 use super::SectorRows;
+use super::exchanges::{exchange, exchanges};
 use super::tables::{flip_tables, sector_tables, words};
 use crate::PrepareError;
 use crate::structure::by_flip;
@@ -86,7 +87,12 @@ pub(crate) fn averages<T: Scalar>(
     sector.check_list()?;
     sector.orbits.prepare();
     let classes = classes(sector, kinds, products);
-    let value = |class: &Class| average(sector, basis, multiplet, &parts(sector, &class.mean));
+    let wanted: Vec<&Product> = classes.iter().map(|class| &products[class.number]).collect();
+    let exchanged = exchanges(sector, kinds, multiplet, &wanted)?;
+    let value = |class: &Class| match (&exchanged, exchange(&products[class.number])) {
+        (Some(averages), Some(pair)) => averages[pair],
+        _ => average(sector, basis, multiplet, &parts(sector, &class.mean)),
+    };
     Ok(spread(products, &classes, &classes.iter().map(value).collect::<Vec<f64>>()))
 }
 
@@ -223,4 +229,76 @@ fn average<T: Scalar>(
     let of_task = |task: usize| (task * STATES..states.min((task + 1) * STATES)).map(of_state).sum::<f64>();
     let sums: Vec<f64> = (0..states.div_ceil(STATES)).into_par_iter().map(of_task).collect();
     sums.iter().sum::<f64>() / multiplet.len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{InSector, Model};
+    use crate::symmetric::conjugated::Conjugated;
+    use eigenforge_core::lattice::Lattice;
+    use eigenforge_core::operator::{Charge, Factor, Symmetry, build};
+
+    fn heisenberg(lattice: &Lattice, two_s: u32) -> Operator {
+        let bonds = lattice.bonds().iter().map(|bond| build::sdots(bond.i, bond.j));
+        let kinds = vec![SiteKind::Moments { two_s }; lattice.sites().len()];
+        bonds.sum::<Operator>().on_kinds(&kinds).on_lattice(lattice)
+    }
+
+    /// Every pair by one look-up a moment, and each by itself.
+    fn agrees(name: &str, model: &Model) {
+        let (Some(sector), kinds) = (model.symmetric(), model.site_kinds()) else { panic!("{name}: no sector") };
+        let length = model.dimension() as usize;
+        let number = |k: usize| ((k * 7919 + 13) % 1009) as f64 / 504.0 - 1.0;
+        let vectors = [0, length].map(|from| (0..length).map(|k| number(from + k)).collect::<Vec<f64>>());
+        let multiplet: Vec<&[f64]> = vectors.iter().map(Vec::as_slice).collect();
+        let pairs = (0..kinds.len()).flat_map(|i| (0..i).map(move |j| vec![Factor::Lower(j), Factor::Raise(i)]));
+        let products: Vec<Product> =
+            pairs.chain((1..kinds.len()).map(|j| vec![Factor::Raise(0), Factor::Lower(j)])).collect();
+        let found = averages(sector, &kinds, model.basis(), &multiplet, &products).unwrap();
+        let all: Vec<&Product> = products.iter().collect();
+        assert!(exchanges(sector, &kinds, &multiplet, &all).unwrap().is_some(), "{name}");
+        let classes = classes(sector, &kinds, &products);
+        let each = |class: &Class| average(sector, model.basis(), &multiplet, &parts(sector, &class.mean));
+        let expected = spread(&products, &classes, &classes.iter().map(each).collect::<Vec<f64>>());
+        let largest = expected.iter().fold(1e-3f64, |largest, value| largest.max(value.abs()));
+        for (place, (found, expected)) in found.iter().zip(&expected).enumerate() {
+            let product = &products[place];
+            assert!((found - expected).abs() < 1e-12 * largest, "{name}: {product:?} {found} {expected}");
+        }
+    }
+
+    #[test]
+    fn exchanges_of_all_pairs_are_those_of_each() {
+        let ring = Lattice::chain(10).periodic();
+        let square = Lattice::square([4, 2]).periodic();
+        let point = |k: &[i64]| Symmetry::new().k(k);
+        for (name, lattice, two_s, two_sz, symmetry) in [
+            ("k = 0", &ring, 1, 0, point(&[0])),
+            ("k = 3", &ring, 1, 0, point(&[3])),
+            ("k = 5 in a field", &ring, 1, 4, point(&[5])),
+            ("all up but one", &ring, 1, 8, point(&[2])),
+            ("all down", &ring, 1, -10, point(&[0])),
+            ("parities", &ring, 1, 0, point(&[0]).reflection(1).spin_inversion(-1)),
+            ("square", &square, 1, 0, point(&[1, 0])),
+            ("spin 1", &Lattice::chain(6).periodic(), 2, 0, point(&[2])),
+            ("spin 3/2", &Lattice::chain(4).periodic(), 3, 0, point(&[0]).spin_inversion(1)),
+        ] {
+            let model = heisenberg(lattice, two_s).charges(&[(Charge::TwoSz, two_sz)]).unwrap();
+            let Ok(model) = model.symmetry(&symmetry) else { continue };
+            agrees(name, &model);
+            if let Some(conjugated) = Conjugated::new(&model) {
+                agrees(&format!("{name}, conjugated"), &conjugated.model);
+            }
+        }
+        // Sᶻ is not conserved: two charges, and none.
+        let field: Operator = (0..8).map(build::sx).sum();
+        let ring = Lattice::chain(8).periodic();
+        let tilted = || heisenberg(&ring, 1) + 0.3 * field.clone();
+        let pairing: Operator = (0..8).map(|i| build::sp(i) * build::sp((i + 1) % 8)).sum();
+        let parity = heisenberg(&ring, 1) + 0.4 * (pairing.clone() + pairing.adjoint());
+        agrees("no charge", &tilted().charges(&[]).unwrap().symmetry(&Symmetry::new().k(&[1])).unwrap());
+        let odd = parity.charges(&[(Charge::Parity, -1)]).unwrap();
+        agrees("parity", &odd.symmetry(&Symmetry::new().k(&[0])).unwrap());
+    }
 }

@@ -1,6 +1,7 @@
 //! H of a symmetry sector by rows that are made as they are multiplied: its plan for devices, and the multiply on the host.
 
 mod averages;
+mod exchanges;
 mod tables;
 
 pub(crate) use averages::{averages, averages_on_device};
