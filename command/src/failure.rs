@@ -49,16 +49,16 @@ pub struct FileProblem {
 impl Failure {
     /// What an error of the library says.
     pub fn new(error: eigenforge::Error) -> Failure {
-        Failure::of(&error.into())
+        failure(&error.into())
     }
+}
 
-    fn of(error: &CommandError) -> Failure {
-        let code = error.exit_code();
-        let kind = if code == 2 { "input" } else { "fault" };
-        let help = error.help().map(|help| help.to_string());
-        let text = error.compile_failure().map_or_else(|| with_sources(error), |compile| compile.to_string());
-        Failure { error: text, help, problems: FileProblem::list(error), kind, code }
-    }
+fn failure(error: &CommandError) -> Failure {
+    let code = error.exit_code();
+    let kind = if code == 2 { "input" } else { "fault" };
+    let help = error.help().map(|help| help.to_string());
+    let text = error.compile_failure().map_or_else(|| with_sources(error), |compile| compile.to_string());
+    Failure { error: text, help, problems: FileProblem::list(error), kind, code }
 }
 
 impl FileProblem {
@@ -101,7 +101,7 @@ pub(super) fn of_the_run(error: CommandError) -> ExitCode {
     if let Some(signal) = interrupt::obeyed() {
         return of_a_signal(signal, &error);
     }
-    let failure = Failure::of(&error);
+    let failure = failure(&error);
     match error.compile_failure() {
         // As it is: a frame would break lines of code and the command to copy.
         Some(compile) => say!("error: {compile}"),

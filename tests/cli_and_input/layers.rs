@@ -16,6 +16,7 @@ const CRATES: &[&[&str]] = &[
     &[""],
     &["benches"],
     &["command"],
+    &["python"],
 ];
 
 /// The files and folders of a crate from the ground up, where it is large. Those of one layer do not know each other.
@@ -63,14 +64,14 @@ const LARGEST_CIRCLES: [(&str, usize); 13] = [
 /// each by itself), and methods and fields of public types. A change that needs more says why in its commit, and one that needs fewer
 /// lowers the number.
 const MOST_REACHED: [(&str, Surface); 11] = [
-    ("src", Surface { names: 181, members: 689 }),
+    ("src", Surface { names: 184, members: 694 }),
     ("core/src", Surface { names: 147, members: 484 }),
     ("product/src", Surface { names: 82, members: 249 }),
-    ("exact/src", Surface { names: 54, members: 231 }),
+    ("exact/src", Surface { names: 54, members: 232 }),
     ("ci/src", Surface { names: 62, members: 257 }),
     ("dmrg/src", Surface { names: 61, members: 480 }),
     ("tensors/src", Surface { names: 61, members: 310 }),
-    ("runtime/src", Surface { names: 318, members: 973 }),
+    ("runtime/src", Surface { names: 321, members: 973 }),
     ("templates/src", Surface { names: 170, members: 998 }),
     ("su3/src", Surface { names: 21, members: 75 }),
     ("grammar/src", Surface { names: 39, members: 43 }),

@@ -49,13 +49,117 @@ struct Moment {
     top: u32,
 }
 
-impl Moment {
-    fn level(&self, word: u128) -> u32 {
-        (word >> self.shift & self.mask) as u32
+/// A word that S⁻ of a moment takes to another: ψ of it is the amplitude of a state, or its conjugate, times a factor.
+struct Raised {
+    moment: usize,
+    place: usize,
+    conjugates: bool,
+    factor: Complex64,
+}
+
+/// The sector of the next lower Sᶻ, as S⁻ of each moment reaches it.
+struct Lowering<'a> {
+    sector: &'a SymmetricSector,
+    moments: Vec<Moment>,
+    /// H.
+    group: SymmetryGroup,
+    /// The orbits of H there; none where nothing has less Sᶻ.
+    lower: Option<Orbits>,
+}
+
+impl Lowering<'_> {
+    /// Of a sector of moments; `None` where its orbits have no room.
+    fn new<'a>(
+        sector: &'a SymmetricSector,
+        kinds: &[SiteKind],
+        charges: &[(Charge, i64)],
+    ) -> Result<Option<Lowering<'a>>, OperatorError> {
+        let layout = sector.layout();
+        let keeps =
+            |element: &&GroupElement| !element.conjugates && kinds.iter().all(|kind| !element.inverts_level(*kind));
+        let kept: Vec<GroupElement> = sector.group().elements.iter().filter(keeps).cloned().collect();
+        let group = SymmetryGroup::of_elements(kept);
+        let plain = match Basis::on_sites(layout.clone().into(), lowered(charges)) {
+            Err(OperatorError::EmptySector { .. }) => None,
+            plain => Some(plain?),
+        };
+        let states = plain.as_ref().map_or(0, Basis::dimension) / group.elements.len() as u64;
+        if states.saturating_mul(LISTED) > Device::cpu().memory().free / 2 {
+            return Ok(None);
+        }
+        let lower = plain.map(|plain| Orbits::new(&group, (layout, &lowered(charges)), plain, None));
+        let digits = (0..kinds.len()).filter_map(|site| layout.digits().iter().find(|digit| digit.site == site));
+        let moments =
+            digits.map(|digit| Moment { shift: digit.shift, mask: (1 << digit.width) - 1, top: digit.top }).collect();
+        Ok(Some(Lowering { sector, moments, group, lower }))
+    }
+
+    /// The words that S⁻ takes to a word.
+    fn raised(&self, word: u128, found: &mut Vec<Raised>) {
+        let orbits = self.sector.orbits();
+        let order = self.sector.group().elements.len() as f64;
+        found.clear();
+        for (number, moment) in self.moments.iter().enumerate() {
+            let level = (word >> moment.shift & moment.mask) as u32;
+            if level == moment.top {
+                continue;
+            }
+            let reached = orbits.actions().reached(word + (1 << moment.shift));
+            let Some(place) = orbits.index(reached.word) else { continue };
+            // All words of an orbit have the same share of its amplitude.
+            let share = f64::from(orbits.stabilisers()[place as usize]) / order;
+            let element = f64::from((level + 1) * (moment.top - level));
+            let factor = reached.factor.conj() * (share * element).sqrt();
+            found.push(Raised { moment: number, place: place as usize, conjugates: reached.conjugates, factor });
+        }
+    }
+
+    /// N of all vectors.
+    fn sums<T: Scalar>(&self, multiplet: &[&[T]]) -> Array2<f64> {
+        let sites = self.moments.len();
+        let mut sums = Array2::<f64>::zeros((sites, sites));
+        let Some(lower) = &self.lower else { return sums };
+        let (orbits, words, sizes) = (self.sector.orbits(), lower.words(), lower.stabilisers());
+        let of_task = |task: usize| {
+            let (mut sums, mut raised, mut phi) = (vec![0.0; sites * sites], Vec::new(), Vec::new());
+            for state in task * STATES..words.len().min((task + 1) * STATES) {
+                self.raised(words[state], &mut raised);
+                let weight = self.group.elements.len() as f64 / f64::from(sizes[state]);
+                for vector in multiplet {
+                    let of_word = |word: &Raised| {
+                        let own = orbits.amplitude(vector, word.place);
+                        (word.moment, word.factor * if word.conjugates { own.conj() } else { own })
+                    };
+                    phi.clear();
+                    phi.extend(raised.iter().map(of_word));
+                    for (i, left) in &phi {
+                        let row = &mut sums[i * sites..][..sites];
+                        phi.iter().for_each(|(j, right)| row[*j] += weight * (left.re * right.re + left.im * right.im));
+                    }
+                }
+            }
+            sums
+        };
+        let found: Vec<Vec<f64>> = (0..words.len().div_ceil(STATES)).into_par_iter().map(of_task).collect();
+        for part in &found {
+            sums.iter_mut().zip(part).for_each(|(sum, of_part)| *sum += of_part);
+        }
+        sums
+    }
+
+    /// The averages over the vectors.
+    fn means<T: Scalar>(&self, multiplet: &[&[T]]) -> Array2<f64> {
+        let (sums, elements) = (self.sums(multiplet), &self.group.elements);
+        let share = 1.0 / (elements.len() * multiplet.len().max(1)) as f64;
+        let mean = |(i, j): (usize, usize)| {
+            let images = elements.iter().map(|element| [i, j].map(|site| usize::from(element.place[site])));
+            share * images.map(|image| sums[image]).sum::<f64>()
+        };
+        Array2::from_shape_fn(sums.dim(), mean)
     }
 }
 
-/// The averages, if all sites are moments and so many pairs are wanted that their list pays and has room.
+/// The averages, if all sites are moments and so many pairs are wanted that the list of lower states pays, and has room.
 ///
 /// # Errors
 /// A sector that cannot be listed.
@@ -65,76 +169,11 @@ pub(super) fn exchanges<T: Scalar>(
     multiplet: &[&[T]],
     wanted: &[&Product],
 ) -> Result<Option<Array2<f64>>, OperatorError> {
-    let (layout, orbits) = (sector.layout(), sector.orbits());
-    let are_moments = kinds.iter().all(|kind| kind.carrier() == Carrier::Spin) && layout.forbidden().is_empty();
+    let are_moments = kinds.iter().all(|kind| kind.carrier() == Carrier::Spin);
     let pairs = wanted.iter().filter(|product| exchange(product).is_some()).count();
-    let Sector::Charges(charges) = orbits.plain().sector() else { return Ok(None) };
-    if !are_moments || pairs < MANY {
+    let Sector::Charges(charges) = sector.orbits().plain().sector() else { return Ok(None) };
+    if !are_moments || pairs < MANY || !sector.layout().forbidden().is_empty() {
         return Ok(None);
     }
-    let keeps = |element: &&GroupElement| !element.conjugates && kinds.iter().all(|kind| !element.inverts_level(*kind));
-    let kept: Vec<GroupElement> = sector.group().elements.iter().filter(keeps).cloned().collect();
-    let target = match Basis::on_sites(layout.clone().into(), lowered(charges)) {
-        // Nothing has less Sᶻ.
-        Err(OperatorError::EmptySector { .. }) => return Ok(Some(Array2::zeros((kinds.len(), kinds.len())))),
-        target => target?,
-    };
-    let needed = (target.dimension() / kept.len() as u64).saturating_mul(LISTED);
-    if needed > Device::cpu().memory().free / 2 {
-        return Ok(None);
-    }
-    let group = SymmetryGroup::of_elements(kept);
-    let lower = Orbits::new(&group, (layout, &lowered(charges)), target, None);
-    let moment = |site: usize| layout.digits().iter().find(|digit| digit.site == site);
-    let moments: Vec<Moment> = (0..kinds.len())
-        .filter_map(moment)
-        .map(|digit| Moment { shift: digit.shift, mask: (1 << digit.width) - 1, top: digit.top })
-        .collect();
-    let order = sector.group().elements.len() as f64;
-    let stabilisers = orbits.stabilisers();
-    // φ_j(t), without the share of the orbit's amplitude that all words of it have.
-    let of_vector = |vector: &[T], word: u128, phi: &mut [Complex64]| {
-        for (moment, phi) in moments.iter().zip(phi) {
-            let level = moment.level(word);
-            *phi = Complex64::ZERO;
-            if level == moment.top {
-                continue;
-            }
-            let reached = orbits.actions().reached(word + (1 << moment.shift));
-            let Some(place) = orbits.index(reached.word) else { continue };
-            let own = orbits.amplitude(vector, place as usize);
-            let own = if reached.conjugates { own.conj() } else { own };
-            let share = f64::from(stabilisers[place as usize]) / order;
-            let element = f64::from((level + 1) * (moment.top - level));
-            *phi = reached.factor.conj() * own * (share * element).sqrt();
-        }
-    };
-    let sites = kinds.len();
-    let (words, sizes) = (lower.words(), lower.stabilisers());
-    let of_task = |task: usize| {
-        let (mut sums, mut phi) = (vec![0.0; sites * sites], vec![Complex64::ZERO; sites]);
-        for state in task * STATES..words.len().min((task + 1) * STATES) {
-            let weight = group.elements.len() as f64 / f64::from(sizes[state]);
-            for vector in multiplet {
-                of_vector(vector, words[state], &mut phi);
-                for (row, left) in sums.chunks_exact_mut(sites).zip(&phi).filter(|(_, left)| **left != Complex64::ZERO)
-                {
-                    let products = phi.iter().map(|right| weight * (left.re * right.re + left.im * right.im));
-                    row.iter_mut().zip(products).for_each(|(sum, product)| *sum += product);
-                }
-            }
-        }
-        sums
-    };
-    let found: Vec<Vec<f64>> = (0..words.len().div_ceil(STATES)).into_par_iter().map(of_task).collect();
-    let mut sums = Array2::<f64>::zeros((sites, sites));
-    for part in &found {
-        sums.iter_mut().zip(part).for_each(|(sum, of_part)| *sum += of_part);
-    }
-    let share = 1.0 / (group.elements.len() * multiplet.len().max(1)) as f64;
-    let mean = |(i, j): (usize, usize)| {
-        let images = group.elements.iter().map(|element| [i, j].map(|site| usize::from(element.place[site])));
-        share * images.map(|image| sums[image]).sum::<f64>()
-    };
-    Ok(Some(Array2::from_shape_fn((sites, sites), mean)))
+    Ok(Lowering::new(sector, kinds, charges)?.map(|lowering| lowering.means(multiplet)))
 }
