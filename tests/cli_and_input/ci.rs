@@ -376,5 +376,7 @@ fn irreps_by_name_in_a_sweep() {
     let report: Value = serde_json::from_str(stdout(&output)).unwrap();
     assert_close(&numbers(&report["energies"]), &[-107.59948674776321], 1e-9);
     let output = model("point_group = \"C2v\"");
-    assert!(output.status.code() == Some(2) && stderr(&output).contains("ORBSYM = 6,7,2,3"), "{}", stderr(&output));
+    // Lines are broken where the path of the checkout lets them.
+    let said = super::command::words(&stderr(&output));
+    assert!(output.status.code() == Some(2) && said.contains("ORBSYM = 6,7,2,3"), "{said}");
 }
