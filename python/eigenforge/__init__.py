@@ -9,7 +9,7 @@ Conventions: H = -t Σ (c†c + h.c.) + U Σ n↑n↓ with the minus inside; S =
 
 from . import tools as _tools
 from ._eigenforge import VERSION as __version__
-from ._eigenforge import HermitianConjugate, Operator, at, c, cdag, chirality, n, products, sdots, sum
+from ._eigenforge import HermitianConjugate, Operator, c, cdag, chirality, n, operator, products, sdots, sum
 from .convert import from_openfermion, from_qiskit, quspin
 from .errors import EigenforgeError, InputError, NotConvergedWarning, RunError
 from .lattice import Lattice
@@ -23,52 +23,52 @@ hc = HermitianConjugate()
 
 def sp(site: int) -> Operator:
     """S⁺ of a site."""
-    return at("S+", site)
+    return operator("S+", site)
 
 
 def sm(site: int) -> Operator:
     """S⁻ of a site."""
-    return at("S-", site)
+    return operator("S-", site)
 
 
 def sx(site: int) -> Operator:
     """Sˣ of a site."""
-    return at("Sx", site)
+    return operator("Sx", site)
 
 
 def sy(site: int) -> Operator:
     """Sʸ of a site."""
-    return at("Sy", site)
+    return operator("Sy", site)
 
 
 def sz(site: int) -> Operator:
     """Sᶻ of a site."""
-    return at("Sz", site)
+    return operator("Sz", site)
 
 
 def X(site: int) -> Operator:  # noqa: N802
     """Pauli's X of a qubit."""
-    return at("X", site)
+    return operator("X", site)
 
 
 def Y(site: int) -> Operator:  # noqa: N802
     """Pauli's Y of a qubit."""
-    return at("Y", site)
+    return operator("Y", site)
 
 
 def Z(site: int) -> Operator:  # noqa: N802
     """Pauli's Z of a qubit; Z|1⟩ = -|1⟩."""
-    return at("Z", site)
+    return operator("Z", site)
 
 
 def bdag(site: int) -> Operator:
     """b† of a site."""
-    return at("bdag", site)
+    return operator("bdag", site)
 
 
 def b(site: int) -> Operator:
     """b of a site."""
-    return at("b", site)
+    return operator("b", site)
 
 
 _tools.find_compiler()
@@ -88,7 +88,6 @@ __all__ = [
     "Y",
     "Z",
     "__version__",
-    "at",
     "b",
     "bdag",
     "c",
@@ -100,6 +99,7 @@ __all__ = [
     "hc",
     "molecule",
     "n",
+    "operator",
     "parse",
     "products",
     "quspin",

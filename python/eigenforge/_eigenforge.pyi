@@ -74,7 +74,7 @@ class ProblemText:
     def basis(self) -> dict[str, NDArray[np.uint64]]: ...
     def write_matrix(self, file: Path) -> None: ...
 
-def at(word: str, site: int) -> Operator:
+def operator(word: str, site: int) -> Operator:
     """The operator of a word of ``[[term]]`` at a site."""
 
 def cdag(site: int, spin: str | int | None = None) -> Operator:

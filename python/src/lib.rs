@@ -36,7 +36,7 @@ mod _eigenforge {
         command,
         lattice::LatticeData,
         multiply::Multiply,
-        operator::{HermitianConjugate, Operator, at, c, cdag, chirality, n, products, sdots, sum},
+        operator::{HermitianConjugate, Operator, c, cdag, chirality, n, operator, products, sdots, sum},
         problem::{ProblemText, Report},
         text::{json_of_toml, toml_of_json},
     };

@@ -44,7 +44,7 @@ trait Column: Copy + Send + Sync {
     /// Fills the place of one of them.
     fn split(column: ArrayView1<'_, Self>, part: usize, complex: bool, place: &mut Vec<f64>);
     /// The contiguous numbers of a column that are such a vector already.
-    fn whole<'a>(column: &'a ArrayView1<'_, Self>) -> Option<&'a [f64]>;
+    fn contiguous<'a>(column: &'a ArrayView1<'_, Self>) -> Option<&'a [f64]>;
     /// Takes y from them, and adds the constant times x.
     fn join(y: &[Vec<f64>], x: ArrayView1<'_, Self>, constant: f64, out: ArrayViewMut1<'_, Self>);
 }
@@ -58,7 +58,7 @@ impl Column for f64 {
         place.extend(column);
     }
 
-    fn whole<'a>(column: &'a ArrayView1<'_, f64>) -> Option<&'a [f64]> {
+    fn contiguous<'a>(column: &'a ArrayView1<'_, f64>) -> Option<&'a [f64]> {
         column.as_slice()
     }
 
@@ -81,7 +81,7 @@ impl Column for Complex64 {
         }
     }
 
-    fn whole<'a>(_column: &'a ArrayView1<'_, Complex64>) -> Option<&'a [f64]> {
+    fn contiguous<'a>(_column: &'a ArrayView1<'_, Complex64>) -> Option<&'a [f64]> {
         None
     }
 
@@ -125,7 +125,7 @@ impl Multiply {
             }
             for (place, input) in inputs[..count].iter_mut().enumerate() {
                 let column = x.column(block[place / each]);
-                match C::whole(&column) {
+                match C::contiguous(&column) {
                     Some(values) => input.write(values)?,
                     None => {
                         host.clear();

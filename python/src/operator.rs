@@ -96,7 +96,7 @@ enum Other<'py> {
 }
 
 impl<'py> Other<'py> {
-    fn of(value: &Bound<'py, PyAny>) -> PyResult<Other<'py>> {
+    fn read(value: &Bound<'py, PyAny>) -> PyResult<Other<'py>> {
         if let Ok(operator) = value.cast::<Operator>() {
             return Ok(Other::Operator(operator.clone()));
         }
@@ -120,7 +120,7 @@ fn answer(py: Python<'_>, operator: Operator) -> PyResult<Py<PyAny>> {
 impl Operator {
     fn __add__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let py = other.py();
-        match Other::of(other)? {
+        match Other::read(other)? {
             Other::Operator(other) => answer(py, self.plus(other.get())),
             Other::Number(value) => answer(py, self.plus(&scalar(value))),
             Other::Conjugate => answer(py, self.plus(&self.adjoint())),
@@ -134,7 +134,7 @@ impl Operator {
 
     fn __sub__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let py = other.py();
-        match Other::of(other)? {
+        match Other::read(other)? {
             Other::Operator(other) => answer(py, self.plus(&other.get().scaled(-Complex64::ONE))),
             Other::Number(value) => answer(py, self.plus(&scalar(-value))),
             Other::Conjugate => answer(py, self.plus(&self.adjoint().scaled(-Complex64::ONE))),
@@ -148,7 +148,7 @@ impl Operator {
 
     fn __mul__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let py = other.py();
-        match Other::of(other)? {
+        match Other::read(other)? {
             Other::Operator(other) => answer(py, self.times(other.get())?),
             Other::Number(value) => answer(py, self.scaled(value)),
             Other::Conjugate => Err(PyTypeError::new_err("hc is added, as in A + hc; A.dag() is the conjugate itself")),
@@ -308,7 +308,7 @@ fn placed(site: i64) -> PyResult<u32> {
 
 /// The operator of a word of `[[term]]` at a site.
 #[pyfunction]
-pub(crate) fn at(word: &str, site: i64) -> PyResult<Operator> {
+pub(crate) fn operator(word: &str, site: i64) -> PyResult<Operator> {
     let site = placed(site)?;
     let found = Word::named(word).ok_or_else(|| {
         input_error(&format!("expected a word of [[term]], such as \"cdag_up\" or \"S+\", found \"{word}\""), "")
@@ -321,7 +321,7 @@ fn of_mode(base: &str, site: i64, spin: Option<&Bound<'_, PyAny>>) -> PyResult<O
     let wrong = |found: String| {
         input_error(&format!("expected up, down or a flavour from 0 to 5, found {found}"), "write cdag(i, up)")
     };
-    let Some(spin) = spin else { return at(base, site) };
+    let Some(spin) = spin else { return operator(base, site) };
     let mode = match spin.extract::<u32>() {
         Ok(flavour) => flavour.to_string(),
         Err(_) => spin.extract::<String>().map_err(|_| wrong(format!("{spin:?}")))?,
@@ -355,7 +355,7 @@ pub(crate) fn n(site: i64, spin: Option<&Bound<'_, PyAny>>) -> PyResult<Operator
 /// S_i · S_j.
 #[pyfunction]
 pub(crate) fn sdots(i: i64, j: i64) -> PyResult<Operator> {
-    let pair = |a: &str, b: &str| at(a, i)?.times(&at(b, j)?);
+    let pair = |a: &str, b: &str| operator(a, i)?.times(&operator(b, j)?);
     let flips = pair("S+", "S-")?.plus(&pair("S-", "S+")?).scaled(Complex64::new(0.5, 0.0));
     Ok(pair("Sz", "Sz")?.plus(&flips))
 }
@@ -372,7 +372,7 @@ pub(crate) fn chirality(i: i64, j: i64, k: i64) -> PyResult<Operator> {
         (["Sy", "Sx", "Sz"], -1.0),
         (["Sz", "Sy", "Sx"], -1.0),
     ] {
-        let product = at(a, i)?.times(&at(b, j)?)?.times(&at(c, k)?)?;
+        let product = operator(a, i)?.times(&operator(b, j)?)?.times(&operator(c, k)?)?;
         sum.terms.extend(product.scaled(Complex64::new(sign, 0.0)).terms);
     }
     Ok(sum)
@@ -384,7 +384,7 @@ pub(crate) fn sum(operators: &Bound<'_, PyAny>) -> PyResult<Operator> {
     let mut sum = Operator { terms: Vec::new() };
     for item in PyIterator::from_object(operators)? {
         let item = item?;
-        match Other::of(&item)? {
+        match Other::read(&item)? {
             Other::Operator(operator) => sum.terms.extend(operator.get().terms.iter().cloned()),
             Other::Number(value) => sum.terms.extend(scalar(value).terms),
             Other::Conjugate | Other::Unknown => {
@@ -406,7 +406,7 @@ pub(crate) fn products(terms: Vec<(Complex64, Vec<(String, i64)>)>) -> PyResult<
         }
         let mut factors = Vec::with_capacity(words.len());
         for (word, site) in words {
-            factors.extend(at(&word, site)?.terms.remove(0).factors);
+            factors.extend(operator(&word, site)?.terms.remove(0).factors);
         }
         sum.terms.push(Term { coefficient, factors });
     }

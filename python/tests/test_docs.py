@@ -2,10 +2,9 @@
 
 import re
 
+import eigenforge as ef
 import numpy as np
 import pytest
-
-import eigenforge as ef
 
 
 def blocks(page):

@@ -70,7 +70,7 @@ def test_random_spins_have_the_levels_of_kronecker_products(seed):
         value, term, matrix = complex(*rng.standard_normal(2)), 1.0, np.eye((two_s + 1) ** 3)
         for _ in range(int(rng.integers(1, 4))):
             word, site = list(words)[rng.integers(5)], int(rng.integers(3))
-            term, matrix = term * ef.at(word, site), matrix @ placed(words[word], site)
+            term, matrix = term * ef.operator(word, site), matrix @ placed(words[word], site)
         H, oracle = H + (value * term + ef.hc), oracle + value * matrix + (value * matrix).conj().T
     model = ef.Model(ef.Lattice.chain(3), H, site=f"spin {two_s}/2")
     assert np.allclose(np.linalg.eigvalsh(dense(model)), np.linalg.eigvalsh(oracle), atol=1e-10)
@@ -136,7 +136,7 @@ def test_what_is_refused_names_what_to_do():
         (lambda: ef.sz(0) * float("nan"), ef.InputError, "finite"),
         (lambda: ef.sz(0) / 0, ef.InputError, "other than 0"),
         (lambda: ef.sum([ef.sz(0), "x"]), TypeError, "type str"),
-        (lambda: ef.at("Sq", 0), ef.InputError, "a word of"),
+        (lambda: ef.operator("Sq", 0), ef.InputError, "a word of"),
         (lambda: ef.cdag(0, "left"), ef.InputError, "up, down or a flavour"),
         (lambda: ef.Model(lattice, ef.n(0)), ef.InputError, "what a site carries"),
         (lambda: ef.Model(lattice, ef.sz(0) + ef.X(0)), ef.InputError, "site 0 has operators of"),
