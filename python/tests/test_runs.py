@@ -109,7 +109,9 @@ def test_families_sectors_and_sweeps(root, tmp_path):
 def test_stages_plans_and_kernels():
     model = heisenberg(8)
     assert "__global__" in model.inspect("cuda")
-    assert model.plan()["kernels"] if "kernels" in model.plan() else model.plan()
+    plan = model.plan()
+    assert plan["machine"] == "NVIDIA H200" and plan["memory"][0] == {"what": "a vector", "bytes": 560} and plan["files"]
+    assert "H200" not in model.plan("h100")["machine"]
     assert "S" in model.inspect("ir") and "dimension 70" in model.describe()
     with pytest.raises(ef.InputError, match="a stage of"):
         model.inspect("assembler")
