@@ -9,7 +9,7 @@
 //! where a matrix does not fit.
 
 use super::estimate::{Estimate, PRODUCTS, ProductKind, StorageError, StorageTarget, gib};
-use super::way::{Counted, Request};
+use super::way::{Counted, Request, Way};
 use super::{Census, Integrals, Space, ways};
 pub use eigenforge_core::operator::MatrixStorage as Storage;
 use eigenforge_product::sparse::FormatName;
@@ -22,6 +22,8 @@ use std::sync::OnceLock;
 pub struct StoragePlan {
     /// Each possible way; the stored matrix first.
     pub ways: Vec<Estimate>,
+    /// The same by name, in their order, and after them those that are not possible, with the reason.
+    pub lines: Vec<PlannedWay>,
     /// The chosen way.
     pub way: ProductKind,
     /// The reason for the choice.
@@ -30,11 +32,11 @@ pub struct StoragePlan {
 
 impl From<&StoragePlan> for PlannedChoice {
     fn from(plan: &StoragePlan) -> PlannedChoice {
-        let way = |way: &Estimate| PlannedWay::new(way.way.to_string(), Some(way.bytes), way.seconds());
+        let chosen = plan.ways.iter().position(|way| way.way == plan.way);
         PlannedChoice {
             of: format!("how H is multiplied: bytes, seconds of a solve of {PRODUCTS} products"),
-            ways: plan.ways.iter().map(way).collect(),
-            chosen: Some(plan.way.to_string()),
+            ways: plan.lines.clone(),
+            chosen: chosen.map(|place| plan.lines[place].name.clone()),
             why: plan.reason.clone(),
         }
     }
@@ -69,7 +71,7 @@ impl StorageRequest<'_> {
 
     /// The same; of what does not exist or fit the ways.
     pub(super) fn choice(&self, place: StorageTarget) -> Result<StoragePlan, Vec<Estimate>> {
-        let ways = self.ways(self.space, place);
+        let (ways, lines) = self.ways(self.space, place);
         let direct = ways.iter().find(|way| way.way == ProductKind::Direct);
         let vectors = (self.solver)(self.space.len()).1;
         let fits = |way: &&Estimate| place.holds(way, vectors);
@@ -98,7 +100,7 @@ impl StorageRequest<'_> {
             _ => self.reason(&ways, chosen.way, fits),
         };
         let way = chosen.way;
-        Ok(StoragePlan { ways, way, reason })
+        Ok(StoragePlan { ways, lines, way, reason })
     }
 
     fn reason(&self, ways: &[Estimate], way: ProductKind, fits: impl Fn(&&Estimate) -> bool) -> String {
@@ -154,7 +156,7 @@ impl StorageRequest<'_> {
                 None => space,
             };
             let vectors = (self.solver)(space.len()).1;
-            if let Some(way) = self.ways(&space, place).iter().find(|way| place.holds(way, vectors)) {
+            if let Some(way) = self.ways(&space, place).0.iter().find(|way| place.holds(way, vectors)) {
                 let total = gib(way.bytes + way.exchanged + vectors);
                 let rows = space.len();
                 return format!(
@@ -171,8 +173,8 @@ impl StorageRequest<'_> {
         integrals.is_whole() && integrals.orbitals == space.orbitals() && integrals.obey_irreps()
     }
 
-    /// The estimates of both ways; the direct one if it is possible.
-    fn ways(&self, space: &Space, place: StorageTarget) -> Vec<Estimate> {
+    /// The estimates of both ways, the direct one if it is possible; and all ways by name.
+    fn ways(&self, space: &Space, place: StorageTarget) -> (Vec<Estimate>, Vec<PlannedWay>) {
         let irreps = self.irreps(space);
         let census = || Census::new(space, &irreps);
         let census = if ptr::eq(space, self.space) { self.census.get_or_init(census) } else { &census() };
@@ -180,7 +182,13 @@ impl StorageRequest<'_> {
         let room = place.free.saturating_sub((self.solver)(space.len()).1);
         let counted = Counted { census, space, irreps: different, room, format: self.format };
         let request = Request::new(self.integrals, space, place);
-        ways::ways(&request).map(|way| place.shared(way.estimate(&counted, place), space.len())).collect()
+        let (possible, others) = ways::ways(&request);
+        let estimate = |way: &&'static dyn Way| place.shared(way.estimate(&counted, place), space.len());
+        let estimates: Vec<Estimate> = possible.iter().map(estimate).collect();
+        let line =
+            |(way, cost): (&&'static dyn Way, &Estimate)| PlannedWay::new(way.name(), Some(cost.bytes), cost.seconds());
+        let lines = possible.iter().zip(&estimates).map(line).chain(others).collect();
+        (estimates, lines)
     }
 
     /// Irreps of the orbitals, from 0; all 0 if the integrals do not obey them.

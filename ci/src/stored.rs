@@ -6,7 +6,7 @@ use super::matrix::{CiHamiltonian, THRESHOLD};
 use super::way::{Counted, NAME, NamedPlan, Request, Way};
 use super::{Census, Integrals, MatrixError, Space};
 use eigenforge_product::sparse::{Csr, FormatName, add_seconds};
-use eigenforge_product::{Multiply, MultiplyPlan, StoredHamiltonian};
+use eigenforge_product::{Fit, Multiply, MultiplyPlan, STORED, StoredHamiltonian};
 use eigenforge_runtime::machine::Card;
 use eigenforge_runtime::ranks::equal;
 use eigenforge_runtime::{Device, trace};
@@ -30,8 +30,12 @@ impl Way for StoredWay {
         ProductKind::Stored
     }
 
-    fn is_for(&self, _: &Request<'_>) -> bool {
-        true
+    fn name(&self) -> &'static str {
+        STORED
+    }
+
+    fn fit(&self, _: &Request<'_>) -> Fit {
+        Fit::Takes
     }
 
     /// A matrix on the host, and on a card again in its format: whole, or half of it if requested or if the whole does

@@ -3,8 +3,8 @@
 use super::error::CiError;
 use super::estimate::{Estimate, ProductKind, StorageTarget};
 use super::{Census, Integrals, Space};
-use eigenforge_product::Multiply;
 use eigenforge_product::sparse::{FormatName, FormatRequest, Target};
+use eigenforge_product::{Fit, Multiply};
 use eigenforge_runtime::machine::Card;
 use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::{Device, Everywhere};
@@ -20,8 +20,11 @@ pub(super) trait Way: Sync {
         ProductKind::Direct
     }
 
+    /// Its name in plans and reports.
+    fn name(&self) -> &'static str;
+
     /// Whether it is for this space there.
-    fn is_for(&self, request: &Request<'_>) -> bool;
+    fn fit(&self, request: &Request<'_>) -> Fit;
 
     /// What it would take, by counts alone.
     fn estimate(&self, counted: &Counted<'_>, place: StorageTarget) -> Estimate;

@@ -6,6 +6,7 @@ use super::estimate::ProductKind;
 use super::on_the_fly::{ExcitationsWay, RowByRowWay};
 use super::stored::StoredWay;
 use super::way::{Request, Way};
+use eigenforge_product::{Fit, PlannedWay};
 
 /// Of each kind the first that is for a space is taken.
 const WAYS: [&dyn Way; 6] = [
@@ -17,13 +18,20 @@ const WAYS: [&dyn Way; 6] = [
     &ExcitationsWay, // a space up to a level of excitation, row by row on a card
 ];
 
-/// The ways that there are, at most one of each kind, the stored matrix first.
-pub(super) fn ways(request: &Request<'_>) -> impl Iterator<Item = &'static dyn Way> {
-    let kinds = [ProductKind::Stored, ProductKind::Direct];
-    kinds.into_iter().filter_map(|kind| way(kind, request))
+/// The ways that there are, at most one of each kind, the stored matrix first; and the others for such spaces, with why not.
+pub(super) fn ways(request: &Request<'_>) -> (Vec<&'static dyn Way>, Vec<PlannedWay>) {
+    let (mut taken, mut others): (Vec<&dyn Way>, _) = (Vec::new(), Vec::new());
+    for way in WAYS {
+        match way.fit(request) {
+            Fit::Takes if taken.iter().all(|first| first.kind() != way.kind()) => taken.push(way),
+            Fit::Takes | Fit::Foreign => {}
+            Fit::Refuses(why) => others.push(PlannedWay::refused(way.name(), why)),
+        }
+    }
+    (taken, others)
 }
 
 /// The way of a kind.
 pub(super) fn way(kind: ProductKind, request: &Request<'_>) -> Option<&'static dyn Way> {
-    WAYS.into_iter().find(|way| way.kind() == kind && way.is_for(request))
+    ways(request).0.into_iter().find(|way| way.kind() == kind)
 }

@@ -17,7 +17,7 @@ pub(super) fn run(arguments: &BuildArguments) -> Result<VerbEnd, CommandError> {
     refuse::edits_of_a_sweep(&input, &[("--override", arguments.overrides.is_some())])?;
     let archs = arguments.arch.iter().map(|name| name.parse()).collect::<Result<Vec<Arch>, JitError>>()?;
     let overrides = overrides::read(arguments.overrides.as_deref())?;
-    let files = problem::open(&input)?.generated()?;
+    let files = problem::files_of_run(&*problem::open(&input)?, &overrides)?;
     let chosen = files.iter().map(|file| overrides.apply(&file.text).map_err(JitError::from));
     let chosen = chosen.collect::<Result<Vec<Chosen<'_>>, JitError>>()?;
     overrides.unused().iter().for_each(|line| say!("warning: {line}"));

@@ -4,10 +4,11 @@
 //! be somebody's edit, so nothing at all is written then unless forced.
 
 use super::error::CommandError;
+use eigenforge::path::GeneratedFile;
 use eigenforge::report::{ReportError, check_folder, publish};
 use eigenforge_runtime::input_file::{FileKind, read_bytes};
 use eigenforge_runtime::jit::dumped_plan;
-use eigenforge_templates::KernelText;
+use eigenforge_runtime::solvers::EVERY_SIZE;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,17 +17,13 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// Files that are there and differ, unless `force`; a folder that cannot be written.
-pub(super) fn write<'t>(
-    texts: impl IntoIterator<Item = &'t KernelText>,
-    folder: &Path,
-    force: bool,
-) -> Result<String, CommandError> {
-    let two = |text: &KernelText| {
-        let at = |extension| folder.join(format!("{}.{extension}", text.name));
-        [(at("cu"), text.text.clone()), (at("ron"), dumped_plan(text))]
+pub(super) fn write(files: &[GeneratedFile], folder: &Path, force: bool) -> Result<String, CommandError> {
+    let two = |file: &GeneratedFile| {
+        let at = |extension| folder.join(format!("{}.{extension}", file.text.name));
+        [(at("cu"), file.text.text.clone()), (at("ron"), dumped_plan(&file.text))]
     };
     check_folder(folder, &[])?;
-    let wanted: Vec<(PathBuf, String)> = texts.into_iter().flat_map(two).collect();
+    let wanted: Vec<(PathBuf, String)> = files.iter().flat_map(two).collect();
     // What is there and cannot be read, or is no regular file, differs.
     let there =
         |path: &PathBuf| path.symlink_metadata().ok().map(|_| read_bytes(path, FileKind::KERNEL).unwrap_or_default());
@@ -35,14 +32,24 @@ pub(super) fn write<'t>(
     if !force && !differing.is_empty() {
         return Err(CommandError::WouldOverwrite { files: differing });
     }
-    let mut out = String::new();
-    for (path, text) in &wanted {
-        let how = if there(path).is_some_and(|found| found == text.as_bytes()) { "unchanged" } else { "wrote" };
+    let (mut out, mut sizes) = (String::new(), 0);
+    let follows = files.iter().flat_map(|file| [file.when == EVERY_SIZE; 2]);
+    for ((path, text), follows) in wanted.iter().zip(follows) {
+        let found = there(path);
+        let how = if found.as_ref().is_some_and(|found| found == text.as_bytes()) { "unchanged" } else { "wrote" };
         if how == "wrote" {
             let failed = |source| ReportError::Write { file: path.clone(), source };
             publish(path, |file| file.write_all(text.as_bytes()).map_err(failed))?;
         }
-        let _ = writeln!(out, "{how:<9} {}", path.display());
+        // Of the many sizes of block operations those alone that were edited.
+        match follows && (how == "unchanged" || found.is_none()) {
+            true => sizes += 1,
+            false => drop(writeln!(out, "{how:<9} {}", path.display())),
+        }
+    }
+    if sizes > 0 {
+        let (place, sizes) = (folder.display(), sizes / 2);
+        let _ = writeln!(out, "          {place}: {sizes} block operations {EVERY_SIZE}");
     }
     Ok(out)
 }

@@ -9,7 +9,8 @@ use eigenforge::exact::{RankPlan, Solve};
 use eigenforge::input::InputFile;
 use eigenforge::path::{Stage, named};
 use eigenforge::problem::{
-    self, ChainProblem, Family, Inspected, Inspection, MoleculeProblem, RunPlan, Sharing, TensorProblem, inspect,
+    self, ChainProblem, Family, Inspected, Inspection, MoleculeProblem, RunPlan, Sharing, TensorProblem, every_file,
+    inspect,
 };
 use eigenforge_runtime::jit::{Arch, Overrides};
 use eigenforge_runtime::machine::Machine;
@@ -37,8 +38,8 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<VerbEnd, CommandError>
     }
     let (stage, kernel) = (arguments.stage, arguments.kernel.as_deref());
     if let Some(folder) = &arguments.dump {
-        let files = named(problem.generated()?, kernel)?;
-        let written = dump::write(files.iter().map(|file| &file.text), folder, arguments.force)?;
+        let files = named(every_file(&*problem)?, kernel)?;
+        let written = dump::write(&files, folder, arguments.force)?;
         print(&(written + &dump::next(&arguments.model, folder)));
         return Ok(VerbEnd::Done);
     }

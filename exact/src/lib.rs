@@ -21,7 +21,6 @@ mod constant;
 mod cpu;
 mod entanglement;
 mod evolution;
-mod fit;
 mod gauged;
 mod general;
 mod identity;

@@ -5,7 +5,6 @@
 //!
 //! An element is the sum of its contributions in ascending order, so that H_ij and H_ji have the same bits.
 
-use super::fit::Fit;
 use super::matrix::{about, rows};
 use super::model::Model;
 use super::structure::ListedTerms;
@@ -13,7 +12,7 @@ use super::way::{Request, Way};
 use eigenforge_core::basis::Basis;
 use eigenforge_core::operator::OperatorError;
 use eigenforge_product::sparse::MadeRows;
-use eigenforge_product::{Multiply, STORED, StoredHamiltonian};
+use eigenforge_product::{Fit, Multiply, STORED, StoredHamiltonian};
 use eigenforge_runtime::Device;
 use eigenforge_templates::ScalarType;
 use std::sync::Arc;

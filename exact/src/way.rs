@@ -1,9 +1,8 @@
 //! A way to multiply before it is planned for a model: whom it is for, and what it would take.
 
-use super::fit::Fit;
 use super::model::Model;
 use eigenforge_core::operator::OperatorError;
-use eigenforge_product::Multiply;
+use eigenforge_product::{Fit, Multiply};
 use eigenforge_runtime::Device;
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::{CoefficientArguments, DiagonalPlan};

@@ -1,6 +1,5 @@
 //! The ways to multiply by H of a lattice model, a line each. A new way is a folder with a [`Way`] and a [`Multiply`](eigenforge_product::Multiply), and its line here.
 
-use super::fit::Fit;
 use super::general::GeneralWay;
 use super::kronecker::KroneckerWay;
 use super::model::Model;
@@ -8,7 +7,7 @@ use super::stored::StoredWay;
 use super::symmetric::{OrbitsWay, PairsWay, PartnersWay, StringsWay};
 use super::way::{Request, Way};
 use eigenforge_core::operator::OperatorError;
-use eigenforge_product::{Hamiltonian, MultiplyPlan, PlannedChoice, PlannedWay, PrepareError};
+use eigenforge_product::{Fit, Hamiltonian, MultiplyPlan, PlannedChoice, PlannedWay, PrepareError};
 use eigenforge_runtime::{Device, trace};
 use eigenforge_templates::ScalarType;
 
@@ -36,14 +35,11 @@ impl Model {
         let taken = model.way();
         let (_, taken_seconds) = taken.forecast(model);
         let considered = |way: &&'static dyn Way| {
-            let (takes, refused) = match way.fit(model) {
-                Fit::Takes => (true, None),
-                Fit::Refuses(why) => (false, Some(why)),
-                Fit::Foreign => return None,
-            };
             let name = way.name().to_string();
-            if !takes {
-                return Some(PlannedWay { name, bytes: None, seconds: None, refused });
+            match way.fit(model) {
+                Fit::Takes => {}
+                Fit::Refuses(why) => return Some(PlannedWay::refused(name, why)),
+                Fit::Foreign => return None,
             }
             let (bytes, seconds) = way.forecast(model);
             let refused = (name != taken.name()).then(|| match (seconds, taken_seconds) {

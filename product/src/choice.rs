@@ -23,6 +23,11 @@ impl PlannedWay {
     pub fn new(name: impl Into<String>, bytes: Option<u64>, seconds: f64) -> PlannedWay {
         PlannedWay { name: name.into(), bytes, seconds: Some(seconds), refused: None }
     }
+
+    /// A way that is not possible, with the reason.
+    pub fn refused(name: impl Into<String>, why: String) -> PlannedWay {
+        PlannedWay { name: name.into(), bytes: None, seconds: None, refused: Some(why) }
+    }
 }
 
 /// A choice among ways, and its reason.

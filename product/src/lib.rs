@@ -8,6 +8,7 @@
 //! | file | question it answers |
 //! |---|---|
 //! | `multiply` | what does a way to multiply say of itself? |
+//! | `fit` | is a way for this model, and why not? |
 //! | `plan`, `choice` | what does a user see of it, and of the ways that were not taken? |
 //! | `engine`, `hamiltonian` | how is it put on a device? |
 //! | `host` | rows of y on the cores, for all rows and for a share |
@@ -25,6 +26,7 @@ mod choice;
 mod cores;
 mod engine;
 mod error;
+mod fit;
 mod forecast;
 mod hamiltonian;
 mod host;
@@ -44,6 +46,7 @@ pub use choice::{PlannedChoice, PlannedWay};
 pub use cores::CoresMultiply;
 pub use engine::ProductEngine;
 pub use error::PrepareError;
+pub use fit::Fit;
 pub use forecast::{SolveCourse, SolveForecast, product_seconds};
 pub use hamiltonian::Hamiltonian;
 pub use host::{HostProduct, HostRows};

@@ -14,8 +14,8 @@ pub enum Traffic {
     Nothing,
     /// Elements of x, which kernels read one by one where they lie.
     Elements,
-    /// Copies of a whole x of so many elements for the kernel of this name, which reads elements of other cards many times, or each from
-    /// another place.
+    /// Copies of a whole x of so many elements for the kernels whose names begin so, which read elements of other cards many times, or each
+    /// from another place.
     Copies(usize, ScalarType, &'static str),
     /// Rows of x for the kernel of this name, which fetches them by chunks; the other kernels collect what it adds.
     Exchanged(Exchange, ScalarType, &'static str),
@@ -95,7 +95,7 @@ impl CardTraffic {
             vectors.write("across", &mut *rows.added).i32(step_name, step)
         };
         Ok(match self {
-            CardTraffic::Copies(copies, reader) => match reads(reader) {
+            CardTraffic::Copies(copies, reader) => match launch.entry.starts_with(reader) {
                 true => {
                     // Made beside the launches before, which read a card's own elements alone.
                     copies.finish()?;

@@ -4,6 +4,7 @@ use super::Problem;
 use crate::path::{GeneratedFile, Stage, StageError, named, shown};
 use eigenforge_runtime::jit::Overrides;
 use eigenforge_runtime::machine::Machine;
+use eigenforge_runtime::solvers::EVERY_SIZE;
 
 /// What to show of a problem.
 pub struct Inspection<'a> {
@@ -27,6 +28,31 @@ pub struct Inspected {
     pub files: Vec<GeneratedFile>,
 }
 
+/// The generated files of a run and the solver's block operations in all sizes, each once.
+///
+/// # Errors
+/// As of [`Problem::generated`].
+pub fn every_file(problem: &dyn Problem) -> Result<Vec<GeneratedFile>, StageError> {
+    let mut files = problem.generated()?;
+    let mut others = problem.block_operations()?;
+    others.retain(|other| files.iter().all(|file| file.text.name != other.text.name));
+    files.append(&mut others);
+    Ok(files)
+}
+
+/// The generated files of a run, and of the block operations in other sizes those that were edited.
+///
+/// # Errors
+/// As of [`Problem::generated`].
+pub fn files_of_run(problem: &dyn Problem, overrides: &Overrides) -> Result<Vec<GeneratedFile>, StageError> {
+    if overrides.is_empty() {
+        return problem.generated();
+    }
+    let mut files = every_file(problem)?;
+    files.retain(|file| file.when != EVERY_SIZE || overrides.edits(&file.text));
+    Ok(files)
+}
+
 /// Shows a stage as text.
 ///
 /// # Errors
@@ -46,7 +72,7 @@ pub fn inspect(problem: &dyn Problem, inspection: &Inspection<'_>) -> Result<Ins
         Stage::Cost => problem.details()?.cost_text(),
         _ => String::new(),
     };
-    let mut files = named(problem.generated()?, kernel)?;
+    let mut files = named(files_of_run(problem, overrides)?, kernel)?;
     if stage.is_of_the_text() {
         files = files.into_iter().map(|file| file.overridden(overrides)).collect::<Result<_, _>>()?;
     }

@@ -6,7 +6,7 @@ use crate::exact::{Model, ModelProblem, Solve};
 use crate::input::ModelFile;
 use crate::observable::Observable;
 use crate::operator::OperatorError;
-use crate::path::{GeneratedFile, OperatorIr, Stage, StageError};
+use crate::path::{GeneratedFile, OperatorIr, Stage, StageError, block_operations};
 use crate::words::{grouped, size};
 use eigenforge_runtime::machine::Card;
 use eigenforge_runtime::solvers::Solver;
@@ -146,5 +146,9 @@ impl Problem for LatticeProblem {
             solve.solver = ModelProblem::solver_on(&solve, &Card::H200);
         }
         ModelProblem::generated(&solve)
+    }
+
+    fn block_operations(&self) -> Result<Vec<GeneratedFile>, StageError> {
+        block_operations(self.model.dimension(), self.solve().scalar)
     }
 }

@@ -28,7 +28,7 @@ mod tensors;
 
 pub use crate::input::Family;
 pub use chain::ChainProblem;
-pub use inspect::{Inspected, Inspection, inspect};
+pub use inspect::{Inspected, Inspection, every_file, files_of_run, inspect};
 pub use lattice::LatticeProblem;
 pub use molecule::MoleculeProblem;
 pub use plan::{PlanDetails, PlannedBytes, PlannedChoice, PlannedFile, PlannedWay, PlannedWork, RunPlan};
@@ -77,6 +77,14 @@ pub trait Problem {
     /// # Errors
     /// The plan cannot be made, for example because it needs more memory than any card has.
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError>;
+
+    /// The solver's block operations in all sizes, of which [`Problem::generated`] has a few; none of a family without such a solver.
+    ///
+    /// # Errors
+    /// As of [`Problem::generated`].
+    fn block_operations(&self) -> Result<Vec<GeneratedFile>, StageError> {
+        Ok(Vec::new())
+    }
 }
 
 /// The problem of a model file, planned for an NVIDIA H200.

@@ -6,7 +6,7 @@ use crate::basis::{Sector, count};
 use crate::ci::{self, CiError, CiPlan, CiProblem, CiSolve, Molecule, MoleculeError, StoragePlan, electrons};
 use crate::exact::Received;
 use crate::input::CiFile;
-use crate::path::{GeneratedFile, OperatorIr, Stage, StageError, StructureKind, solver_programs};
+use crate::path::{GeneratedFile, OperatorIr, Stage, StageError, StructureKind, block_operations, solver_programs};
 use crate::report::energy_text;
 use crate::sparse::Candidate;
 use eigenforge_product::{Diagonalisation, Eigenproblem, MultiplyPlan};
@@ -187,6 +187,10 @@ impl Problem for MoleculeProblem {
         let mut files = multiply.generated().map_err(CiError::from)?;
         files.extend(solver_programs(self.molecule.space.len(), &self.solve().rehearsed(multiply))?);
         Ok(files)
+    }
+
+    fn block_operations(&self) -> Result<Vec<GeneratedFile>, StageError> {
+        block_operations(self.molecule.space.len(), self.solve().scalar)
     }
 }
 

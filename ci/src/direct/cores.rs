@@ -4,17 +4,28 @@ use super::super::estimate::{Estimate, StorageTarget};
 use super::super::way::{Counted, Request, Source, Way};
 use super::{CiError, DirectError, Moves, THRESHOLD, Tables, estimate, in_shape, wanted_shape};
 use eigenforge_product::ranks::part_range;
-use eigenforge_product::{CoresMultiply, HostProduct, HostRows, Multiply, PrepareError};
+use eigenforge_product::{CoresMultiply, Fit, HostProduct, HostRows, Multiply, PrepareError};
 use eigenforge_runtime::{PerScalar, Scalar};
 use eigenforge_templates::Cost;
 use std::sync::Arc;
+
+/// The name of this way in plans and reports.
+const WAY: &str = "groups of strings on the cores";
 
 /// Complete spaces on cores, and on cards of more ranks than there are α strings.
 pub(in super::super) struct CoresWay;
 
 impl Way for CoresWay {
-    fn is_for(&self, request: &Request<'_>) -> bool {
-        request.space.is_complete() && (!request.is_on_card() || wanted_shape(request).is_none())
+    fn name(&self) -> &'static str {
+        WAY
+    }
+
+    fn fit(&self, request: &Request<'_>) -> Fit {
+        match (request.space.is_complete(), request.is_on_card()) {
+            (false, _) => Fit::Foreign,
+            (true, true) if wanted_shape(request).is_some() => Fit::Refuses("a card multiplies".into()),
+            _ => Fit::Takes,
+        }
     }
 
     fn estimate(&self, counted: &Counted<'_>, place: StorageTarget) -> Estimate {
@@ -41,7 +52,7 @@ pub(super) fn plan(request: &Request<'_>) -> Result<Arc<dyn Multiply>, DirectErr
     }
     let (cost, norm) = (Cost { flops: work[0], bytes: work[1] }, norm.iter().sum());
     let rows = HostFullCi(Arc::new(tables));
-    Ok(Arc::new(CoresMultiply { rows, norm, cost, shape: "groups of strings on the cores" }))
+    Ok(Arc::new(CoresMultiply { rows, norm, cost, shape: WAY }))
 }
 
 /// The rows on the host of what is planned for cards.

@@ -3,11 +3,11 @@
 use super::super::estimate::{Estimate, StorageTarget};
 use super::super::way::{Counted, NAME, NamedPlan, Once, Request, Source, Way};
 use super::device_tables::{DeviceTables, starts_of_rows};
-use super::{CiError, DirectError, Moves, THRESHOLD, cores, estimate, in_shape, shapes, wanted_shape};
+use super::{CiError, DirectError, Moves, THRESHOLD, cores, estimate, in_shape, shape_fit, shapes, wanted_shape};
 use eigenforge_product::ranks::part_range;
 use eigenforge_product::sparse::Target;
 use eigenforge_product::{
-    CompileText, GeneratedKernels, HostProduct, Multiply, NormBounds, PrepareError, Traffic, answers_of_plan,
+    CompileText, Fit, GeneratedKernels, HostProduct, Multiply, NormBounds, PrepareError, Traffic, answers_of_plan,
     launches_of_plan,
 };
 use eigenforge_runtime::{Device, NamedTables};
@@ -16,12 +16,19 @@ use eigenforge_templates::{Launch, ScalarType};
 use std::ops::Range;
 use std::sync::Arc;
 
+/// The name of this way in plans and reports.
+const WAY: &str = "strings, by fields";
+
 /// Complete spaces on cards, where the model's shape or a tuned one holds whole fields.
 pub(in super::super) struct FieldsWay;
 
 impl Way for FieldsWay {
-    fn is_for(&self, request: &Request<'_>) -> bool {
-        request.space.is_complete() && matches!(wanted_shape(request), Some(FullCiShape::Fields(_)))
+    fn name(&self) -> &'static str {
+        WAY
+    }
+
+    fn fit(&self, request: &Request<'_>) -> Fit {
+        shape_fit(request, |shape| matches!(shape, FullCiShape::Fields(_)))
     }
 
     fn estimate(&self, counted: &Counted<'_>, place: StorageTarget) -> Estimate {
@@ -65,7 +72,7 @@ impl Multiply for FieldsMultiply {
     answers_of_plan!(FullCiPlan);
 
     fn way_name(&self) -> &'static str {
-        "strings, by fields"
+        WAY
     }
 
     fn dimension(&self) -> usize {

@@ -63,7 +63,7 @@ use classes::Classes;
 pub(super) use cores::CoresWay;
 use device_tables::Sources;
 use eigenforge_product::sparse::Target;
-use eigenforge_product::{Multiply, MultiplyPlan};
+use eigenforge_product::{Fit, Multiply, MultiplyPlan};
 use eigenforge_runtime::{Device, trace};
 use eigenforge_templates::ci::{FullCiShape, StringCounts};
 pub use error::DirectError;
@@ -110,6 +110,19 @@ fn wanted_shape(request: &Request<'_>) -> Option<FullCiShape> {
     let Some(name) = &request.shape else { return Some(rule) };
     let strings = counts(request.integrals, request.space, request.target()).ok()?;
     Some(rule.candidates(&strings).into_iter().find(|shape| shape.to_string() == *name).unwrap_or(rule))
+}
+
+/// Whether a way is for the shape of a space.
+fn shape_fit(request: &Request<'_>, is_own: impl Fn(&FullCiShape) -> bool) -> Fit {
+    if !request.space.is_complete() {
+        return Fit::Foreign;
+    }
+    match wanted_shape(request) {
+        Some(shape) if is_own(&shape) => Fit::Takes,
+        Some(_) => Fit::Refuses("the other shape is quicker by the model".into()),
+        None if request.is_on_card() => Fit::Refuses("more ranks than α strings".into()),
+        None => Fit::Refuses("for a card".into()),
+    }
 }
 
 /// The multiply in a shape of a card, or by cores.

@@ -5,7 +5,7 @@ use super::super::estimate::{Estimate, StorageTarget};
 use super::super::matrix::{CiHamiltonian, THRESHOLD};
 use super::super::way::{Counted, Request, Source, Way};
 use super::{OnTheFlyError, device_tables, estimate, excitations};
-use eigenforge_product::{CoresMultiply, HostProduct, HostRows, Multiply, PrepareError};
+use eigenforge_product::{CoresMultiply, Fit, HostProduct, HostRows, Multiply, PrepareError};
 use eigenforge_runtime::ranks::equal;
 use eigenforge_runtime::{Device, Scalar};
 use eigenforge_templates::Cost;
@@ -16,14 +16,26 @@ use std::sync::Arc;
 /// Rows per task; the tasks' sums of x·σ are added in this order.
 const CHUNK: usize = 64;
 
+/// The name of this way in plans and reports.
+const WAY: &str = "row by row on the cores";
+
 /// Spaces that are not complete on cores, and on cards of more ranks than they have blocks.
 pub(in super::super) struct RowByRowWay;
 
 impl Way for RowByRowWay {
-    /// On cards lists are stored.
-    fn is_for(&self, request: &Request<'_>) -> bool {
-        let on_cores = !request.is_on_card() || !request.space.is_list() && !excitations::is_possible(request);
-        !request.space.is_complete() && on_cores
+    fn name(&self) -> &'static str {
+        WAY
+    }
+
+    fn fit(&self, request: &Request<'_>) -> Fit {
+        match (request.space.is_complete(), request.is_on_card()) {
+            (true, _) => Fit::Foreign,
+            (false, true) if request.space.is_list() => {
+                Fit::Refuses("on cards lists of determinants are stored".into())
+            }
+            (false, true) if excitations::is_possible(request) => Fit::Refuses("a card multiplies".into()),
+            _ => Fit::Takes,
+        }
     }
 
     fn estimate(&self, counted: &Counted<'_>, place: StorageTarget) -> Estimate {
@@ -48,7 +60,7 @@ pub(super) fn plan(request: &Request<'_>) -> Result<Arc<dyn Multiply>, OnTheFlyE
     }
     let cost = Cost { flops: 2.0 * device_tables::elements(&hamiltonian) as f64, bytes: 16.0 * space.len() as f64 };
     let rows = HostDeterminants::new(hamiltonian, own)?;
-    Ok(Arc::new(CoresMultiply { rows, norm, cost, shape: "row by row on the cores" }))
+    Ok(Arc::new(CoresMultiply { rows, norm, cost, shape: WAY }))
 }
 
 /// The rows on the host of what is planned for cards.

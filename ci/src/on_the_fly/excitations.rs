@@ -9,7 +9,7 @@ use super::{OnTheFlyError, cores, estimate};
 use eigenforge_product::ranks::part_range;
 use eigenforge_product::sparse::Target;
 use eigenforge_product::{
-    CompileText, GeneratedKernels, HostProduct, Multiply, NormBounds, PrepareError, ShownText, Traffic,
+    CompileText, Fit, GeneratedKernels, HostProduct, Multiply, NormBounds, PrepareError, ShownText, Traffic,
     answers_of_plan, launches_of_plan,
 };
 use eigenforge_runtime::{Arguments, Device, ElementArgument, NamedTables, TableList};
@@ -22,12 +22,26 @@ use std::sync::{Arc, OnceLock};
 /// Numbers of lanes of a product row by row, those of a warp among them.
 const LANES: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
+/// The name of this way in plans and reports.
+const WAY: &str = "row by row";
+
 /// Spaces that are not complete, of products of strings, on cards.
 pub(in super::super) struct ExcitationsWay;
 
 impl Way for ExcitationsWay {
-    fn is_for(&self, request: &Request<'_>) -> bool {
-        !request.space.is_complete() && is_possible(request)
+    fn name(&self) -> &'static str {
+        WAY
+    }
+
+    fn fit(&self, request: &Request<'_>) -> Fit {
+        let refuses = |why: &str| Fit::Refuses(why.into());
+        match (request.space.is_complete(), request.is_on_card()) {
+            (true, _) => Fit::Foreign,
+            (false, false) => refuses("for a card"),
+            (false, true) if request.space.is_list() => refuses("a list of determinants, not all of a level"),
+            (false, true) if !is_possible(request) => refuses("fewer blocks of rows than ranks"),
+            (false, true) => Fit::Takes,
+        }
     }
 
     fn estimate(&self, counted: &Counted<'_>, place: StorageTarget) -> Estimate {
@@ -110,7 +124,7 @@ impl Multiply for ExcitationsMultiply {
     answers_of_plan!(RowsPlan);
 
     fn way_name(&self) -> &'static str {
-        "row by row"
+        WAY
     }
 
     fn dimension(&self) -> usize {

@@ -6,8 +6,8 @@ use super::{Stage, StageError};
 use eigenforge_runtime::RecordedProgram;
 use eigenforge_runtime::jit::{Arch, Chosen, Disassembler, Jit, JitError, Overrides, Settings};
 use eigenforge_runtime::machine::Machine;
-use eigenforge_runtime::solvers::LaunchedProgram;
-use eigenforge_templates::{Cost, KernelText, Launch};
+use eigenforge_runtime::solvers::{self, LaunchedProgram};
+use eigenforge_templates::{Cost, KernelText, Launch, ScalarType};
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -75,6 +75,14 @@ pub fn solver_programs(n: u64, programs: &[LaunchedProgram]) -> Result<Vec<Gener
         Ok(GeneratedFile::new(program.text(*scalar, functions)?, launches, cost).launched(when))
     };
     programs.iter().map(file).collect()
+}
+
+/// The block operations of a solver in all sizes, of which a run launches those that the course of its search asks for.
+///
+/// # Errors
+/// As of [`solver_programs`].
+pub fn block_operations(n: u64, scalar: ScalarType) -> Result<Vec<GeneratedFile>, StageError> {
+    solver_programs(n, &solvers::block_operations(scalar))
 }
 
 /// The files whose name, or a kernel in them, is `kernel`; all if it is `None`.

@@ -23,6 +23,6 @@ mod stage;
 
 pub use error::{FamilyError, FamilyFault, StageError};
 pub use footprint::{KernelFootprint, footprints};
-pub use generated::{GeneratedFile, named, shown, solver_programs};
+pub use generated::{GeneratedFile, block_operations, named, shown, solver_programs};
 pub use ir::{IrError, OperatorIr, StructureKind};
 pub use stage::Stage;

@@ -16,7 +16,6 @@ use lists::ListTables;
 pub(super) use tables::{direct_tables, state_tables};
 
 use super::cpu::{self, Blocks, ByRows};
-use super::fit::Fit;
 use super::model::Model;
 use super::norm;
 use super::structure::{Moves, sizes_of};
@@ -24,7 +23,7 @@ use super::way::{Request, Way};
 use eigenforge_core::basis::{LinTables, Sector};
 use eigenforge_core::operator::OperatorError;
 use eigenforge_product::{
-    CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Received,
+    CompileText, Fit, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Received,
     SeveralPlans, Traffic, answers_of_plan, launches_of_plan,
 };
 use eigenforge_runtime::{Device, NamedTables};

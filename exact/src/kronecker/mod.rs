@@ -22,7 +22,6 @@ pub use species::SpeciesMatrix;
 pub(super) use tables::run_tables;
 
 use super::cpu::Blocks;
-use super::fit::Fit;
 use super::model::Model;
 use super::norm;
 use super::structure::Moves;
@@ -30,8 +29,8 @@ use super::way::{Request, Way};
 use eigenforge_core::basis::{Sector, count};
 use eigenforge_core::operator::{OperatorError, Transition, product_text, species_moves};
 use eigenforge_product::{
-    CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, RankRows, Traffic,
-    answers_of_plan,
+    CompileText, Fit, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, RankRows,
+    Traffic, answers_of_plan,
 };
 use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::{Device, DeviceError, ElementArgument, ElementFunction, NamedTables};

@@ -30,13 +30,13 @@ pub(crate) use partners::PartnersWay;
 pub use strings::StringRows;
 pub(crate) use strings::{ByStrings, StringsWay};
 
-use crate::fit::Fit;
 use eigenforge_core::basis::{Basis, Orbits, OtherPart, WordActions};
 use eigenforge_core::operator::{
     Charge, DiagonalTerm, Factor, MatrixStorage, Operator, OperatorError, Product, SiteKind, SiteLayout, SymmetryError,
     SymmetryGroup, Transition, Word,
 };
 use eigenforge_core::words::grouped;
+use eigenforge_product::Fit;
 use eigenforge_runtime::Device;
 use num_complex::Complex64;
 use pairs::Pairs;

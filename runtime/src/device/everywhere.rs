@@ -9,7 +9,7 @@ use super::cuda::Cuda;
 use super::mapping::granularity;
 use super::memory::{Contents, OnDevice};
 use super::place::MemoryPlace;
-use super::{Device, Vector};
+use super::{Device, Memory, Vector};
 use crate::error::{DeviceError, Result};
 use crate::scalar::Scalar;
 use cudarc::driver::{result, sys};
@@ -17,7 +17,7 @@ use eigenforge_templates::ScalarType;
 use eigenforge_templates::launch::Element;
 use std::sync::Arc;
 
-/// Part of a card's free memory that a copy may take, as a divisor.
+/// Part of a card's memory that a copy may take, as a divisor.
 const PART: u64 = 3;
 
 /// Copies of one vector, one on each card.
@@ -67,7 +67,7 @@ fn record(event: sys::CUevent, stream: sys::CUstream) -> Result<()> {
 
 impl Everywhere {
     /// Bytes of copies of a vector of so many on all cards together; `None` on one card or none, for vectors too short to be spread, and
-    /// where a copy would take more than a third of a card's free memory.
+    /// where a copy would take more than a third of a card's memory, or is not free.
     ///
     /// # Errors
     /// The driver refuses.
@@ -79,7 +79,10 @@ impl Everywhere {
         if bytes.div_ceil(granularity(context)? as u64) < team.cards() as u64 {
             return Ok(None);
         }
-        let roomy = |card: usize| context.card(card).own_memory().free / PART >= bytes;
+        let roomy = |card: usize| {
+            let Memory { free, total } = context.card(card).own_memory();
+            free >= bytes && total / PART >= bytes
+        };
         Ok((0..team.cards()).all(roomy).then(|| bytes.saturating_mul(team.cards() as u64)))
     }
 

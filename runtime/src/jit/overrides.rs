@@ -90,6 +90,12 @@ impl Overrides {
         self.files.is_empty()
     }
 
+    /// Whether a file of a text's name differs from it.
+    pub fn edits(&self, generated: &KernelText) -> bool {
+        let edited = |file: &DumpedFile| file.text != generated.text && !file.is_as_dumped();
+        self.files.get(&generated.name).is_some_and(edited)
+    }
+
     /// An error if there are any, for a device that runs no generated text.
     pub fn refuse_for(&self, device: &str) -> Result<(), OverrideError> {
         if self.is_empty() {
@@ -107,10 +113,9 @@ impl Overrides {
             self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(generated.name.clone());
         }
         let as_generated = Chosen { text: Cow::Borrowed(generated), edited: None };
-        let Some(file) = self.files.get(&generated.name) else { return Ok(as_generated) };
-        if file.text == generated.text || file.is_as_dumped() {
+        let Some(file) = self.files.get(&generated.name).filter(|_| self.edits(generated)) else {
             return Ok(as_generated);
-        }
+        };
         let path = self.folder.join(format!("{}.cu", generated.name));
         let origin = match &file.origin {
             Ok(origin) => origin,

@@ -220,6 +220,24 @@ fn products(name: &str, left: usize, right: usize) -> String {
 /// sm_90.
 pub(super) const RITZ: usize = 6;
 
+/// The block operations of all sizes that a search may launch: tiles of inner products, of combinations, and what [`Algebra::mix`] adds.
+pub(super) fn every_size() -> Vec<VectorProgram> {
+    let mut programs = Vec::new();
+    for (left, right) in WIDTHS.into_iter().flat_map(|left| WIDTHS.map(|right| (left, right))) {
+        if left.min(right) <= TILE && left * right <= PRODUCTS {
+            programs.push(parse(&products(&format!("gram_{left}x{right}"), left, right)));
+        }
+    }
+    for (inputs, outputs) in (1..=MIXED).flat_map(|inputs| (1..=RITZ).map(move |outputs| (inputs, outputs))) {
+        let name = format!("{inputs}_to_{outputs}");
+        if inputs <= INPUTS && outputs <= TILE {
+            programs.push(parse(&combination(&format!("combine_{name}"), inputs, outputs, false)));
+        }
+        programs.push(parse(&combination(&format!("add_{name}"), inputs, outputs, true)));
+    }
+    programs
+}
+
 /// The largest programs of this file, for tests and caches that compile them ahead.
 pub(super) fn largest() -> [VectorProgram; 6] {
     let outputs = RITZ;

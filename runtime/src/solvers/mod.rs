@@ -34,7 +34,7 @@ pub use options::{
     CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, ProgressFn, SolveOptions, SolvePhase, Solver,
     Start, StartUsed, StopReason,
 };
-pub use rehearsal::{LaunchedProgram, MatrixOutline, rehearse};
+pub use rehearsal::{EVERY_SIZE, LaunchedProgram, MatrixOutline, block_operations, rehearse};
 
 use crate::device::Device;
 use crate::error::SolveError;

@@ -5,7 +5,7 @@
 //! searches, where levels have several states, and where vectors are scarce. The solver's own code chooses the programs, on a device that
 //! notes them ([`Device::recording`]).
 
-use super::{SolveOptions, Solver, solve};
+use super::{SolveOptions, Solver, algebra, solve};
 use crate::device::{Device, ElementFunction, RecordedProgram, Vector};
 use crate::error::Result;
 use crate::operator::LinearOperator;
@@ -82,8 +82,20 @@ const DENSE_ROWS: usize = 60;
 const MOST_STATES: usize = 8;
 const MOST_GUARDS: usize = 4;
 
+/// When a block operation is launched that is not rehearsed.
+pub const EVERY_SIZE: &str = "in sizes that follow the course of a search";
+
+/// The block operations of all sizes: which of them a search launches follows its course.
+pub fn block_operations(scalar: ScalarType) -> Vec<LaunchedProgram> {
+    let launched = |program| LaunchedProgram {
+        recorded: RecordedProgram { program, scalar, functions: Vec::new() },
+        when: EVERY_SIZE,
+    };
+    algebra::every_size().into_iter().map(launched).collect()
+}
+
 /// The programs of a solve, in the order in which they are first launched. Block operations (`gram_…`, `combine_…`, `add_…`) stand for
-/// those of other sizes, which follow the course of a search.
+/// those of [other sizes](block_operations).
 pub fn rehearse(solver: Solver, options: &SolveOptions, outline: &MatrixOutline) -> Vec<LaunchedProgram> {
     rehearse_cases(solver, options, outline, false)
 }

@@ -15,10 +15,11 @@ mod tables;
 use super::super::estimate::{Estimate, StorageTarget};
 use super::super::way::{Counted, NAME, NamedPlan, Once, Request, Source, Way};
 use super::cores as host;
-use super::{CiError, DirectError, Moves, counts, estimate, in_shape, shapes, wanted_shape};
+use super::{CiError, DirectError, Moves, counts, estimate, in_shape, shape_fit, shapes, wanted_shape};
 use eigenforge_product::sparse::Target;
 use eigenforge_product::{
-    GeneratedKernels, HostProduct, Multiply, NormBounds, PrepareError, ProductEngine, RankRows, Received, ShownText,
+    Fit, GeneratedKernels, HostProduct, Multiply, NormBounds, PrepareError, ProductEngine, RankRows, Received,
+    ShownText,
 };
 use eigenforge_runtime::Device;
 use eigenforge_runtime::ranks::Ranks;
@@ -29,12 +30,19 @@ use std::any::Any;
 use std::sync::Arc;
 use tables::SlabTables;
 
+/// The name of this way in plans and reports.
+const WAY: &str = "strings, by slabs of fields";
+
 /// Complete spaces on cards where whole fields do not fit, or a shape without them was tuned.
 pub(in super::super) struct SlabsWay;
 
 impl Way for SlabsWay {
-    fn is_for(&self, request: &Request<'_>) -> bool {
-        request.space.is_complete() && matches!(wanted_shape(request), Some(FullCiShape::Slabs(_)))
+    fn name(&self) -> &'static str {
+        WAY
+    }
+
+    fn fit(&self, request: &Request<'_>) -> Fit {
+        shape_fit(request, |shape| matches!(shape, FullCiShape::Slabs(_)))
     }
 
     fn estimate(&self, counted: &Counted<'_>, place: StorageTarget) -> Estimate {
@@ -100,7 +108,7 @@ impl Multiply for SlabsMultiply {
     }
 
     fn way_name(&self) -> &'static str {
-        "strings, by slabs of fields"
+        WAY
     }
 
     fn scalar(&self) -> ScalarType {

@@ -188,7 +188,7 @@ pub enum SymmetryError {
     NoTable { bits: u32 },
     /// A device that keeps no table.
     #[error(
-        "storage = \"table\" needs one GPU (or sim), and this is {device}; there are \"auto\", \"stored\" and \"direct\""
+        "storage = \"table\" needs GPUs of one process (or sim), and this is {device}; there are \"auto\", \"stored\" and \"direct\""
     )]
     TableElsewhere { device: String },
     /// A symmetry of a symmetry sector.

@@ -8,7 +8,6 @@ pub(crate) use averages::{averages, averages_on_device};
 
 use super::torus::Torus;
 use super::{SymmetricSector, Transition};
-use crate::fit::Fit;
 use crate::model::Model;
 use crate::norm;
 use crate::stored;
@@ -18,8 +17,8 @@ use eigenforge_core::basis::{Basis, LinTables, OtherPart, StateLine};
 use eigenforge_core::operator::{DiagonalTerm, OperatorError, SiteLayout};
 use eigenforge_product::ranks::{joined, part_range};
 use eigenforge_product::{
-    CompileText, GeneratedKernels, HostProduct, HostRows, Multiply, MultiplyPlan, NormBounds, PrepareError, Traffic,
-    answers_of_plan, launches_of_plan,
+    CompileText, Fit, GeneratedKernels, HostProduct, HostRows, Multiply, MultiplyPlan, NormBounds, PrepareError,
+    Traffic, answers_of_plan, launches_of_plan,
 };
 use eigenforge_runtime::{Device, Everywhere, NamedTables, Scalar};
 use eigenforge_templates::exact::{FlipGroup, LineCounts, SymmetryPlan, TableSizes};

@@ -4,14 +4,13 @@ use super::super::SymmetricSector;
 use super::Pairs;
 use super::host::HostPairs;
 use super::tables::pair_tables;
-use crate::fit::Fit;
 use crate::model::Model;
 use crate::norm;
 use crate::structure::{ListedTerms, diagonal};
 use crate::way::{Request, Way, cards_for};
 use eigenforge_core::operator::{DiagonalTerm, OperatorError};
 use eigenforge_product::{
-    CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Traffic,
+    CompileText, Fit, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Traffic,
     answers_of_plan, launches_of_plan,
 };
 use eigenforge_runtime::{Device, NamedTables, Scalar};

@@ -1,8 +1,8 @@
 //! H of a symmetry sector from a table of partners, which a card makes once and keeps.
 //!
 //! In: the rows of a sector by orbits ([`super::orbits`]), and how many bytes the table may take. Out: a multiply that reads the places of
-//! a row's elements from the table and makes the rows anew for which there is no room. On CPU cores, on several cards and on ranks the
-//! multiply is that by orbits.
+//! a row's elements from the table and makes the rows anew for which there is no room. Several cards share the rows, and each has a copy of
+//! x. On CPU cores and on ranks the multiply is that by orbits.
 
 mod codes;
 mod tables;
@@ -10,14 +10,14 @@ mod tables;
 mod tests;
 
 use super::orbits::{NO_WALK, SectorRows};
-use crate::fit::Fit;
 use crate::model::Model;
-use crate::way::{Request, SPARE, Way};
+use crate::way::{Request, SPARE, Way, cards_for};
 use codes::Codes;
 use eigenforge_core::operator::{OperatorError, SymmetryError};
 use eigenforge_core::words::{grouped, size};
 use eigenforge_product::{
-    CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Received, Traffic,
+    CompileText, Fit, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Received,
+    Traffic,
 };
 use eigenforge_runtime::machine::Card;
 use eigenforge_runtime::{Device, Memory, NamedTables};
@@ -76,6 +76,7 @@ impl PartnerRows {
             orders: codes.orders.len() as u64,
             row_slots: rows.row_slots(),
             kept: plan.states,
+            is_shared: false,
             rows: plan,
         };
         Some(PartnerRows { rows, plan: Arc::new(plan), codes: Arc::new(codes), room, asked })
@@ -100,17 +101,18 @@ impl PartnerRows {
         self.asked || 2 * self.plan.kept >= self.plan.rows.states
     }
 
-    /// The same on a card of so much memory that is free, of so much in all, beside the vectors of a solver.
-    fn fit_to(self, Memory { free, total }: Memory) -> PartnerRows {
-        let vectors = VECTORS * self.plan.rows.dimension() * self.plan.rows.scalar.bytes() as u64;
-        let others = self.plan.rows.device_bytes(1).saturating_add(vectors).saturating_add(total / SPARE);
+    /// The same on so many cards with so much memory that is free, of so much in all, beside the vectors of a solver and copies of x.
+    fn fit_to(self, Memory { free, total }: Memory, cards: u32) -> PartnerRows {
+        let copies = if cards > 1 { u64::from(cards) } else { 0 };
+        let vectors = (VECTORS + copies) * self.plan.rows.dimension() * self.plan.rows.scalar.bytes() as u64;
+        let others = self.plan.rows.device_bytes(cards).saturating_add(vectors).saturating_add(total / SPARE);
         self.with_room(free.saturating_sub(others))
     }
 
     /// The same on an H200 that nothing else uses.
     fn on_h200(self) -> PartnerRows {
         let memory = Card::H200.memory_bytes;
-        self.fit_to(Memory { free: memory, total: memory })
+        self.fit_to(Memory { free: memory, total: memory }, 1)
     }
 }
 
@@ -206,11 +208,9 @@ impl From<PartnerRows> for MultiplyPlan {
 }
 
 impl PartnerRows {
-    /// Whether a device is one card, so that it keeps the table.
+    /// Whether a device keeps the table.
     fn runs_on(&self, device: &Device) -> bool {
-        let vector = self.plan.rows.dimension().saturating_mul(self.plan.rows.scalar.bytes() as u64);
-        let cards = || device.cards_for(vector).unwrap_or(device.cards_at_work());
-        device.runs_kernels() && device.ranks().is_none() && cards() < 2
+        device.runs_kernels() && device.ranks().is_none()
     }
 
     /// The multiply by orbits, as it runs on a device.
@@ -277,7 +277,7 @@ impl Multiply for PartnerRows {
         self.rows.received(cards)
     }
 
-    /// On one card as many rows as it has room for; elsewhere, and where fewer than half of the rows would be kept, the multiply by orbits.
+    /// On cards as many rows as they have room for; elsewhere, and where fewer than half of the rows would be kept, the multiply by orbits.
     fn replacement(&self, device: &Device) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
         if !self.runs_on(device) {
             return match self.asked {
@@ -285,9 +285,12 @@ impl Multiply for PartnerRows {
                 false => self.orbit_multiply(device),
             };
         }
+        let cards = cards_for(Some(device), self.plan.rows.dimension(), self.plan.rows.scalar);
+        let mut fitted = self.clone();
+        Arc::make_mut(&mut fitted.plan).is_shared = cards > 1;
         let fitted = match self.room {
-            Some(room) => self.clone().with_room(room),
-            None => self.clone().fit_to(device.memory()),
+            Some(room) => fitted.with_room(room),
+            None => fitted.fit_to(device.memory(), cards),
         };
         if fitted.pays() { Ok(Some(Arc::new(fitted))) } else { self.orbit_multiply(device) }
     }
@@ -322,7 +325,7 @@ impl GeneratedKernels for PartnerRows {
 
     fn traffic(&self) -> Traffic {
         match self.plan.paired() {
-            0 => Traffic::Elements,
+            0 => Traffic::Copies(self.plan.rows.dimension() as usize, self.plan.rows.scalar, "multiply"),
             numbers => Traffic::Staged(numbers, self.plan.rows.scalar),
         }
     }

@@ -6,7 +6,7 @@
 use super::PartnerRows;
 use crate::symmetric::orbits::symmetric_tables;
 use eigenforge_product::PrepareError;
-use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementArgument, Kernel, NamedTables, trace};
+use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementArgument, Kernel, NamedTables, Pod, trace};
 use eigenforge_templates::exact::{KeptRows, SlotCodes};
 use std::collections::BTreeSet;
 
@@ -68,21 +68,21 @@ fn fill(
 ) -> Result<KeptRows, PrepareError> {
     let _filling = trace::span("set up", "table of partners on the device");
     let plan = rows.plan();
-    let mut slice_slots = device.empty_buffer::<u32>(plan.slices() as usize)?;
+    let mut slice_slots = spread::<u32>(device, plan.slices())?;
     let mut totals = device.empty_buffer::<u32>(plan.count_blocks() as usize)?;
-    let mut classes = device.empty_buffer::<u8>(plan.rows.states as usize)?;
+    let mut classes = spread::<u8>(device, plan.rows.states)?;
     let counting = plan.count_launch()?;
     let arguments = Arguments::new().write("slice_slots", &mut slice_slots).write("slot_totals", &mut totals);
     kernel.launch(&counting, arguments.write("orbit_class", &mut classes).tables(named))?;
-    named.insert_buffer("orbit_class", classes);
+    named.insert_buffer("orbit_class", classes.on_every_card()?);
     let (starts, kept) = starts(rows, &totals.download()?);
     // Memory has at least one element.
-    let slots = kept.slots.max(1) as usize;
-    let slices = kept.rows.div_ceil(plan.rows.warp.lanes().into()) as usize;
-    let mut slice_start = device.empty_buffer::<u32>(slices + 1)?;
-    let mut partners = device.empty_buffer::<u32>(slots)?;
+    let slots = kept.slots.max(1);
+    let slices = kept.rows.div_ceil(plan.rows.warp.lanes().into());
+    let mut slice_start = spread::<u32>(device, slices + 1)?;
+    let mut partners = spread::<u32>(device, slots)?;
     let beside = plan.codes == SlotCodes::Beside;
-    let mut codes: Option<Buffer<u8>> = beside.then(|| device.empty_buffer(slots)).transpose()?;
+    let mut codes: Option<Buffer<u8>> = beside.then(|| spread(device, slots)).transpose()?;
     if kept.rows > 0 {
         let (filling, starts) = (plan.fill_launch(kept)?, device.buffer(&starts)?);
         let arguments = Arguments::new().read("slice_slots", &slice_slots).read("slot_starts", &starts);
@@ -98,6 +98,14 @@ fn fill(
         named.insert_buffer("codes", codes);
     }
     Ok(kept)
+}
+
+/// A table that kernels write, of several cards a part on each.
+fn spread<U: Pod + Default>(device: &Device, length: u64) -> Result<Buffer<U>, DeviceError> {
+    match device.cards_at_work() {
+        1 => device.empty_buffer(length as usize),
+        _ => device.spread_buffer(length as usize),
+    }
 }
 
 /// Where the slots of each block of rows begin, in slots of a slice, of the blocks that there is room for, and their rows.

@@ -5,7 +5,6 @@ use super::super::orbits::copies_of_x;
 use super::Strings;
 use super::host::HostStrings;
 use super::tables::string_tables;
-use crate::fit::Fit;
 use crate::model::Model;
 use crate::norm;
 use crate::stored;
@@ -14,7 +13,7 @@ use crate::way::{Request, Way, cards_for};
 use eigenforge_core::operator::{DiagonalTerm, OperatorError, Spin};
 use eigenforge_product::ranks::{joined, part_range};
 use eigenforge_product::{
-    CompileText, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Traffic,
+    CompileText, Fit, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Traffic,
     answers_of_plan, launches_of_plan,
 };
 use eigenforge_runtime::{Device, NamedTables, Scalar};
