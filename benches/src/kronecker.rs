@@ -8,7 +8,8 @@
 
 use rayon::prelude::*;
 
-use eigenforge::input::{ModelFile, ModelSpec, SectorSpec};
+use eigenforge::basis::Sector;
+use eigenforge::input::{ModelFile, ModelSpec};
 
 /// A sparse matrix in compressed rows, square, with the 32-bit indices that cuSPARSE reads fastest.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,14 +114,14 @@ pub struct Hubbard {
 impl Hubbard {
     /// The Hubbard model of a file; `None` if the file holds another model.
     pub fn from_file(file: &ModelFile) -> Option<Hubbard> {
-        let (ModelSpec::Hubbard { t, u, potential, mu, v }, SectorSpec::Fermions { up, down }) =
+        let (ModelSpec::Hubbard { t, u, potential, mu, v }, Sector::Fermions { up, down }) =
             (&file.model, &file.sector)
         else {
             return None;
         };
         let bonds = file.lattice.bonds();
         Some(Hubbard {
-            title: format!("{}, {}, {}", file.lattice.describe(), file.sector.describe(), file.model.amplitudes()),
+            title: format!("{}, {}, {}", file.lattice.describe(), file.sector, file.model.amplitudes()),
             hopping: bonds.iter().zip(t).map(|(bond, t)| (bond.i, bond.j, -t * bond.weight)).collect(),
             interaction: u.clone(),
             potential: potential.iter().map(|epsilon| epsilon - mu).collect(),

@@ -18,7 +18,7 @@
 //! ([`backend`](eigenforge_runtime::backend)), on the CPU or a card; an [`Engine`] is a backend on which a sweep can run.
 //!
 //! * The **state** is ψ at a bond between two enlarged blocks, one matrix for each pair of sectors of the conserved
-//!   [charges](QuantumNumbers); the rest are kept states (`block/state.rs`).
+//!   [charges](eigenforge_core::basis::Sector); the rest are kept states (`block/state.rs`).
 //! * **H** is a sum of left ⊗ right operators at every cut, as few as possible ([`OperatorSum`]), derived from the IR of any
 //!   model: chains, ladders, cylinders, long ranges. Identities are never multiplied, and site operators are coefficients;
 //!   whether a block's pieces are multiplied separately (l-1-1-r) or summed first (LR) is decided block by block by
@@ -36,7 +36,7 @@
 //! * **Sites** may differ along a chain (`chain/site_list.rs`). A complex H that no gauge makes real is a real one with an
 //!   auxiliary site of two states at the left end ([`Chain`]); reports speak of the lattice's sites alone, and the weights of cuts
 //!   are those of the complex ψ (`measure/complex.rs`).
-//! * **Sectors** fix any [charges](QuantumNumbers) that the model conserves.
+//! * **Sectors** fix any [charges](eigenforge_core::basis::Sector) that the model conserves.
 //! * **Memory** is [planned](plan_memory) by a dry run without numbers; buffers that a sweep does not need for a while may
 //!   move to host memory or disk ([`residency`](eigenforge_runtime::residency)).
 //!
@@ -73,7 +73,7 @@ pub const MOST_SITES: usize = 1 << 13;
 
 pub use builder::Dmrg;
 pub use chain::Chain;
-pub use chain::charges::{QuantumNumbers, conserved_charges};
+pub use chain::charges::conserved_charges;
 pub use chain::ordering::bandwidth;
 pub use chain::ordering::narrow_order;
 pub use chain::site::Site;
@@ -91,7 +91,7 @@ pub use options::{Mode, Options, START_STATES, StartVectors};
 pub use run::check::{Restart, SectorCheck};
 pub use run::checkpoint::Checkpoint;
 pub use run::extrapolate::Extrapolated;
-pub use run::result::{DmrgResult, ExcitedState};
+pub use run::result::{DmrgResult, ExcitedState, SearchRecord};
 pub use run::several_cards::CardsPlan;
 pub use run::{RunEngine, SweepProgress, run, run_on};
 pub use run::{check_complex, inspect};

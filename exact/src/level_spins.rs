@@ -108,7 +108,7 @@ fn spins_within<E: From<SolveError>>(
 impl Model {
     /// |2Sᶻ| of the sites that have a spin, where the sector says it; the least 2S of its states.
     fn least_two_s(&self) -> u64 {
-        let charges = self.charges_of_sector();
+        let charges = self.sector().charge_values();
         let value = |wanted: Charge| charges.iter().find(|(charge, _)| *charge == wanted).map(|(_, value)| *value);
         let kinds = self.site_kinds();
         let is_moment = |kind: &SiteKind| kind.carrier() == Carrier::Spin && kind.has_sz();

@@ -112,7 +112,7 @@ fn needs_list(operator: &Operator, sector: &Sector) -> bool {
         Sector::Spins { .. } => {
             sites * u64::from(SiteKind::Moments { two_s: operator.two_s() }.bits()) > u64::BITS.into()
         }
-        Sector::Charges(_) => false,
+        Sector::Charges(_) | Sector::Flavours(_) => false,
     }
 }
 
@@ -131,8 +131,8 @@ impl Model {
             let kinds = vec![SiteKind::Electrons; operator.sites()];
             operator = operator.on_kinds(&kinds);
         }
-        let sector = match operator.is_complex() {
-            true => sector.into_charges(),
+        let sector = match operator.is_complex() || matches!(sector, Sector::Flavours(_)) {
+            true => Sector::Charges(sector.charge_values()),
             false => with_own_kernels(&operator, sector),
         };
         operator.check(&sector.charges())?;
@@ -159,8 +159,7 @@ impl Model {
             _ => Ok(()),
         }?;
         if needs_list(&operator, &sector) {
-            let Sector::Charges(charges) = sector.into_charges() else { unreachable!("made so") };
-            return Model::on_sites(operator, charges, false, false);
+            return Model::on_sites(operator, sector.charge_values(), false, false);
         }
         let sites = operator.sites();
         // Words that are too long are refused before the basis is listed.
@@ -169,7 +168,7 @@ impl Model {
         let name = match basis.sector() {
             Sector::Fermions { up, down } => format!("fermions_{sites}sites_{up}up_{down}down"),
             Sector::Spins { two_sz } => format!("spins_{sites}sites_2sz_{two_sz}").replace('-', "m"),
-            Sector::Charges(_) => unreachable!("made by `on_sites`"),
+            Sector::Charges(_) | Sector::Flavours(_) => unreachable!("made by `on_sites`"),
         };
         Ok(Model::of_parts(name, operator, basis, structure))
     }
@@ -217,7 +216,7 @@ impl Model {
         if self.basis.is_listed() {
             return Ok(self.clone());
         }
-        let Sector::Charges(charges) = self.sector().clone().into_charges() else { unreachable!("made so") };
+        let charges = self.sector().charge_values();
         Ok(Model::on_sites(self.operator.clone(), charges, true, self.is_complex())?.named(&self.name))
     }
 
@@ -231,7 +230,7 @@ impl Model {
         }
         // Every site says what it carries, also where no term acts on it.
         let operator = self.operator.clone().on_kinds(&self.site_kinds());
-        Ok(Model::on_sites(operator, self.charges_of_sector(), self.basis.is_listed(), true)?.named(&self.name))
+        Ok(Model::on_sites(operator, self.sector().charge_values(), self.basis.is_listed(), true)?.named(&self.name))
     }
 
     /// The same model in a symmetry sector of it: states are those of representatives ([`eigenforge_core::basis`]), and H is a stored matrix, or
@@ -243,7 +242,7 @@ impl Model {
         if let Some(sector) = self.symmetric() {
             return Err(SymmetryError::Twice { symmetry: sector.group().describe() }.into());
         }
-        let group = symmetry.group(&self.operator, &self.charges_of_sector())?;
+        let group = symmetry.group(&self.operator, &self.sector().charge_values())?;
         let mut layout = SiteLayout::new(&self.operator.kinds_or_implied());
         self.operator.forbidden().iter().for_each(|states| layout.forbid(states));
         let bits = layout.bits();
@@ -258,12 +257,6 @@ impl Model {
         Ok(model.named(&format!("{}_symmetric", self.name)))
     }
 
-    /// The charges of the sector.
-    pub fn charges_of_sector(&self) -> Vec<(Charge, i64)> {
-        let Sector::Charges(charges) = self.sector().clone().into_charges() else { unreachable!("made so") };
-        charges
-    }
-
     /// The same model in the symmetry sector of a group of it, on words of a layout for real vectors.
     ///
     /// # Errors
@@ -274,7 +267,7 @@ impl Model {
         layout: SiteLayout,
         storage: MatrixStorage,
     ) -> Result<Model, OperatorError> {
-        let charges = self.charges_of_sector();
+        let charges = self.sector().charge_values();
         let complex = self.operator.is_complex() || !group.is_real();
         let whole = if complex { layout.clone().complex() } else { layout.clone() };
         if whole.bits() > LISTED_BITS {

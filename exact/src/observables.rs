@@ -97,7 +97,7 @@ impl Model {
         let kind = match self.sector() {
             Sector::Fermions { .. } => SiteKind::Electrons,
             Sector::Spins { .. } => SiteKind::Moments { two_s: self.operator().two_s() },
-            Sector::Charges(_) => return self.operator().kinds_or_implied(),
+            Sector::Charges(_) | Sector::Flavours(_) => return self.operator().kinds_or_implied(),
         };
         vec![kind; self.sites()]
     }

@@ -76,7 +76,7 @@ pub(super) fn start_state(
             if other.model.site_kinds() != model.site_kinds() {
                 return Err(of_start(StartError::OtherSites));
             }
-            if other.model.charges_of_sector() != model.charges_of_sector() {
+            if other.model.sector().charge_values() != model.sector().charge_values() {
                 let [there, here] = [&other.model, model].map(|model| model.sector().to_string());
                 return Err(refused(format!(
                     "{} is in the sector {there}, and this file in {here}: give both the same [sector]",

@@ -49,7 +49,7 @@ pub use model::ModelSpec;
 pub(crate) use nearest::nearest as nearest_word;
 pub use observables::{ObservableText, ObservablesSpec};
 pub use problem::{InputError, InputProblem, TooManyStates, Wrong};
-pub use sector::SectorSpec;
+pub(crate) use sector::{sector_keys, sector_text};
 pub use solve::{OutputSpec, SOLVERS, SolveSpec};
 pub use spectrum::{AveragedStates, SpectrumMethod, SpectrumSpec, WantedMomenta};
 pub use sweep::{JoinedPoint, MOST_POINTS, ParameterSweep, SweptPoint};
@@ -61,7 +61,7 @@ pub use time_function::TimeFunction;
 use crate::basis::LISTED_BITS;
 use crate::basis::Sector;
 use crate::ci::{CiSpec, SpaceSpec};
-use crate::dmrg::{Chain, DmrgError, Options, QuantumNumbers, narrow_order};
+use crate::dmrg::{Chain, DmrgError, Options, narrow_order};
 use crate::lattice::Lattice;
 use crate::observable::{Names, Observable};
 use crate::operator::{OperatorError, SiteKind, Symmetry};
@@ -88,7 +88,7 @@ pub struct ModelFile {
     /// `[lattice]`.
     pub lattice: Lattice,
     /// `[sector]`.
-    pub sector: SectorSpec,
+    pub sector: Sector,
     /// `[symmetry]`; `None` if there is no such section.
     pub symmetry: Option<Symmetry>,
     /// `[solve]`, with defaults.
@@ -481,14 +481,8 @@ impl DmrgFile {
     /// # Errors
     /// A model that cannot be laid out as a chain.
     pub fn chain(&self) -> Result<Chain, DmrgError> {
-        let numbers = match &self.model.sector {
-            SectorSpec::Fermions { up, down } => Sector::Fermions { up: *up, down: *down }.into(),
-            SectorSpec::Flavours { flavours } => QuantumNumbers::flavours(flavours),
-            SectorSpec::Spins { two_sz } => Sector::Spins { two_sz: *two_sz }.into(),
-            SectorSpec::Charges { charges } => QuantumNumbers(charges.clone()),
-        };
         let order = self.dmrg.order.clone().unwrap_or_else(|| narrow_order(&self.model.lattice));
-        Chain::new(&self.model.operator(), numbers, Some(order))
+        Chain::new(&self.model.operator(), self.model.sector.clone(), Some(order))
     }
 
     /// What the file asks for.
@@ -634,8 +628,8 @@ impl ModelFile {
         };
         file.observed = file.observables.read(&file.names(), text, problems);
         let checked = match (&file.model, &file.sector) {
-            (ModelSpec::Terms(terms), SectorSpec::Charges { charges }) => terms.check_sector(charges),
-            (_, SectorSpec::Charges { charges }) => sector::check_charges(&file.declared_operator(), charges),
+            (ModelSpec::Terms(terms), Sector::Charges(charges)) => terms.check_sector(charges),
+            (_, Sector::Charges(charges)) => sector::check_charges(&file.declared_operator(), charges),
             _ => Ok(()),
         };
         if let Err(wrong) = checked {
@@ -649,10 +643,9 @@ impl ModelFile {
             file.thermal = Some(spec);
         }
         if has_symmetry {
-            let sector = file.sector.clone().into_sector()?;
-            let symmetry = symmetry?;
+            let symmetry = symmetry.filter(|_| !matches!(file.sector, Sector::Flavours(_)))?;
             if !symmetry.is_none() {
-                file.symmetry = Some(symmetry.resolve(&file.operator(), sector, problems)?);
+                file.symmetry = Some(symmetry.resolve(&file.operator(), &file.sector, problems)?);
             }
         }
         if let Err(error) = file.check_states() {
@@ -664,9 +657,9 @@ impl ModelFile {
     /// Number of states of the sector; `None` above 2¹²⁷.
     pub fn dimension(&self) -> Option<u128> {
         match (&self.model, &self.sector) {
-            (ModelSpec::Terms(terms), SectorSpec::Charges { charges }) => terms.operator.dimension(charges),
-            (_, SectorSpec::Charges { charges }) => self.declared_operator().dimension(charges),
-            _ => self.sector.dimension(self.lattice.sites().len(), self.two_s()),
+            (ModelSpec::Terms(terms), Sector::Charges(charges)) => terms.operator.dimension(charges),
+            (_, Sector::Charges(charges)) => self.declared_operator().dimension(charges),
+            _ => sector::dimension(&self.sector, self.lattice.sites().len(), self.two_s()),
         }
     }
 
@@ -746,7 +739,7 @@ impl fmt::Display for ModelFile {
         writeln!(out, "model    {}: {}", self.model.name(), self.model.formula())?;
         writeln!(out, "         {}", self.model.amplitudes())?;
         writeln!(out, "lattice  {}", self.lattice.describe())?;
-        writeln!(out, "sector   {}: {dimension}", self.sector.describe())?;
+        writeln!(out, "sector   {}: {dimension}", sector_text(&self.sector))?;
         let states = if solve.states == 1 { "1 state".into() } else { format!("{} states", solve.states) };
         let guard = solve.guard.map_or(String::new(), |guard| format!(", {guard} guard vectors"));
         write!(

@@ -1,6 +1,6 @@
 //! The operator and the model of a model file.
 
-use super::{InputError, InputProblem, ModelFile, ModelSpec, SectorSpec, sectors};
+use super::{InputError, InputProblem, ModelFile, ModelSpec, sectors};
 use crate::basis::Sector;
 use crate::exact::Model;
 use crate::models::{hubbard, spin_hubbard, xxz};
@@ -38,14 +38,14 @@ impl ModelFile {
             false => format!("{}_{size}", self.lattice.kind().name()),
         };
         let sector = match &self.sector {
-            SectorSpec::Flavours { flavours } => {
+            Sector::Flavours(flavours) => {
                 let numbers: Vec<String> = flavours.iter().map(usize::to_string).collect();
                 format!("flavours_{}", numbers.join("_"))
             }
-            SectorSpec::Fermions { up, down } => format!("{up}up_{down}dn"),
-            SectorSpec::Spins { two_sz } => format!("2sz_{two_sz}").replace('-', "m"),
-            SectorSpec::Charges { .. } => {
-                let text = self.sector.describe().replace("+1", "even").replace("-1", "odd").replace('-', "m");
+            Sector::Fermions { up, down } => format!("{up}up_{down}dn"),
+            Sector::Spins { two_sz } => format!("2sz_{two_sz}").replace('-', "m"),
+            Sector::Charges(_) => {
+                let text = self.sector.to_string().replace("+1", "even").replace("-1", "odd").replace('-', "m");
                 text.replace([',', '='], "").split_whitespace().collect::<Vec<_>>().join("_")
             }
         };
@@ -68,15 +68,13 @@ impl ModelFile {
     /// # Errors
     /// An operator that cannot be diagonalised there: flavours, words that are too long; a symmetry sector without states or too large.
     pub fn to_model(&self) -> Result<Model, OperatorError> {
-        let Some(sector) = self.sector.clone().into_sector() else {
-            return Err(OperatorError::Flavours { term: "the hopping of flavour 0".into() });
-        };
-        let operator = match sector {
+        let operator = match self.sector {
+            Sector::Flavours(_) => return Err(OperatorError::Flavours { term: "the hopping of flavour 0".into() }),
             // Sites of an ensemble's sector may be those of a model without terms.
             Sector::Charges(_) if self.thermal.is_some() => self.declared_operator(),
             _ => self.operator(),
         };
-        let model = Model::new(operator, sector)?.named(&self.problem_name());
+        let model = Model::new(operator, self.sector.clone())?.named(&self.problem_name());
         match &self.symmetry {
             Some(symmetry) => model.symmetry(symmetry),
             None => Ok(model),

@@ -1,6 +1,6 @@
 //! `[sector]`: particle numbers or total Sz, and the dimension that follows.
 //!
-//! In: the section, the number of sites and the spin. Out: a [`SectorSpec`] that has at least one state.
+//! In: the section, the number of sites and the spin. Out: a [`Sector`] that has at least one state.
 
 use super::model::{ModelKind, spin_name};
 use super::problem::Wrong;
@@ -8,35 +8,6 @@ use super::section::{Placed, Problems, Section};
 use crate::basis::Sector;
 use crate::operator::{Charge, Operator, OperatorError, kind_names};
 use serde::{Deserialize, Serialize};
-
-/// The conserved quantum numbers of the run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum SectorSpec {
-    /// Numbers of up and down particles.
-    Fermions {
-        /// Up particles.
-        up: usize,
-        /// Down particles.
-        down: usize,
-    },
-    /// Number of particles of each flavour.
-    Flavours {
-        /// One a flavour.
-        flavours: Vec<usize>,
-    },
-    /// Twice the total Sz.
-    Spins {
-        /// 2 Sz.
-        two_sz: i64,
-    },
-    /// Any charges of sites of any kind.
-    #[serde(with = "by_key")]
-    Charges {
-        /// Each with its value; of a parity 0 (even) or 1 (odd).
-        charges: Vec<(Charge, i64)>,
-    },
-}
 
 /// Charges by the keys and with the values of a file.
 #[derive(Default, Serialize, Deserialize)]
@@ -60,11 +31,13 @@ struct ChargeKeys {
     parity: Option<i64>,
 }
 
-mod by_key {
-    use super::{Charge, ChargeKeys};
+/// A sector in a report: its charges by their keys.
+pub(crate) mod sector_keys {
+    use super::{Charge, ChargeKeys, Sector};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(charges: &[(Charge, i64)], serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(sector: &Sector, serializer: S) -> Result<S::Ok, S::Error> {
+        let charges = sector.charge_values();
         let of = |wanted: Charge| charges.iter().find(|(charge, _)| *charge == wanted).map(|(_, value)| *value);
         let keys = ChargeKeys {
             up: of(Charge::Up),
@@ -79,7 +52,7 @@ mod by_key {
         keys.serialize(serializer)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(Charge, i64)>, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Sector, D::Error> {
         let keys = ChargeKeys::deserialize(deserializer)?;
         let single = [(Charge::Up, keys.up), (Charge::Down, keys.down)];
         let sums = [
@@ -90,47 +63,45 @@ mod by_key {
             (Charge::Parity, keys.parity.map(|sign| (1 - sign) / 2)),
         ];
         let given = |(charge, value): (Charge, Option<i64>)| Some((charge, value?));
-        let flavours = (0..).zip(keys.flavours).map(|(flavour, number)| (Charge::Flavour(flavour), number));
-        Ok(single.into_iter().filter_map(given).chain(flavours).chain(sums.into_iter().filter_map(given)).collect())
+        let flavours = (0..).zip(&keys.flavours).map(|(flavour, number)| (Charge::Flavour(flavour), *number));
+        let charges = single.into_iter().filter_map(given).chain(flavours).chain(sums.into_iter().filter_map(given));
+        let charges: Vec<(Charge, i64)> = charges.collect();
+        let numbers = || charges.iter().map(|(_, number)| usize::try_from(*number)).collect::<Result<Vec<_>, _>>();
+        Ok(match (&charges[..], numbers()) {
+            ([(Charge::TwoSz, two_sz)], _) => Sector::Spins { two_sz: *two_sz },
+            ([(Charge::Up, _), (Charge::Down, _)], Ok(numbers)) => {
+                Sector::Fermions { up: numbers[0], down: numbers[1] }
+            }
+            ([_, ..], Ok(numbers)) if keys.flavours.len() == numbers.len() => Sector::Flavours(numbers),
+            _ => Sector::Charges(charges),
+        })
     }
 }
 
-impl SectorSpec {
-    /// Number of states: C(N, up) · C(N, down), or the ways to reach 2 Sz with N spins; `None` above 2¹²⁷.
-    ///
-    /// `two_s` is twice the spin of a site (unused for fermions). Of sites of any kind it needs their kinds, and is `None`.
-    pub fn dimension(&self, sites: usize, two_s: u32) -> Option<u128> {
-        match self {
-            SectorSpec::Fermions { up, down } => binomial(sites, *up)?.checked_mul(binomial(sites, *down)?),
-            SectorSpec::Flavours { flavours } => {
-                flavours.iter().try_fold(1u128, |product, number| product.checked_mul(binomial(sites, *number)?))
-            }
-            SectorSpec::Spins { two_sz } => spin_states(sites, two_s, *two_sz),
-            SectorSpec::Charges { .. } => None,
+/// Number of states: C(N, up) · C(N, down), or the ways to reach 2 Sz with N spins; `None` above 2¹²⁷.
+///
+/// `two_s` is twice the spin of a site (unused for fermions). Of sites of any kind it needs their kinds, and is `None`.
+pub(super) fn dimension(sector: &Sector, sites: usize, two_s: u32) -> Option<u128> {
+    match sector {
+        Sector::Fermions { up, down } => binomial(sites, *up)?.checked_mul(binomial(sites, *down)?),
+        Sector::Flavours(numbers) => {
+            numbers.iter().try_fold(1u128, |product, number| product.checked_mul(binomial(sites, *number)?))
         }
+        Sector::Spins { two_sz } => spin_states(sites, two_s, *two_sz),
+        Sector::Charges(_) => None,
     }
+}
 
-    /// The same as the sector of a model; `None` of flavours, which have none.
-    pub(super) fn into_sector(self) -> Option<Sector> {
-        Some(match self {
-            SectorSpec::Flavours { .. } => return None,
-            SectorSpec::Fermions { up, down } => Sector::Fermions { up, down },
-            SectorSpec::Spins { two_sz } => Sector::Spins { two_sz },
-            SectorSpec::Charges { charges } => Sector::Charges(charges),
-        })
-    }
-
-    /// As it is printed.
-    pub fn describe(&self) -> String {
-        match self {
-            SectorSpec::Fermions { up, down } => format!("{up} up, {down} down"),
-            SectorSpec::Flavours { flavours } => {
-                let numbers: Vec<String> = flavours.iter().map(usize::to_string).collect();
-                format!("{} of the flavours 0 to {}", numbers.join(", "), flavours.len().saturating_sub(1))
-            }
-            SectorSpec::Spins { two_sz } => format!("2 Sz = {two_sz}"),
-            SectorSpec::Charges { charges } => Sector::Charges(charges.clone()).to_string(),
+/// A sector as reports print it.
+pub(crate) fn sector_text(sector: &Sector) -> String {
+    match sector {
+        Sector::Flavours(numbers) => {
+            let last = numbers.len().saturating_sub(1);
+            let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
+            format!("{} of the flavours 0 to {last}", numbers.join(", "))
         }
+        Sector::Spins { two_sz } => format!("2 Sz = {two_sz}"),
+        Sector::Fermions { .. } | Sector::Charges(_) => sector.to_string(),
     }
 }
 
@@ -250,9 +221,9 @@ pub(super) fn check_charges(operator: &Operator, charges: &[(Charge, i64)]) -> R
 
 impl Draft {
     /// The sector, if the lattice can hold it.
-    pub(super) fn resolve(self, sites: usize, two_s: u32, problems: &Problems) -> Option<SectorSpec> {
+    pub(super) fn resolve(self, sites: usize, two_s: u32, problems: &Problems) -> Option<Sector> {
         match self {
-            Draft::Charges { charges } => Some(SectorSpec::Charges { charges }),
+            Draft::Charges { charges } => Some(Sector::Charges(charges)),
             Draft::Fermions { up, down } => {
                 let mut fits = true;
                 for (species, number) in [("up", &up), ("down", &down)] {
@@ -262,7 +233,7 @@ impl Draft {
                         problems.add(number.span.clone(), what);
                     }
                 }
-                fits.then_some(SectorSpec::Fermions { up: up.value, down: down.value })
+                fits.then_some(Sector::Fermions { up: up.value, down: down.value })
             }
             Draft::Flavours { flavours: Placed { value: flavours, span } } => {
                 let expected = two_s as usize + 1;
@@ -276,7 +247,7 @@ impl Draft {
                     problems.add(span, Wrong::TooManyOfAFlavour { found, sites });
                     return None;
                 }
-                Some(SectorSpec::Flavours { flavours })
+                Some(Sector::Flavours(flavours))
             }
             Draft::Spins { two_sz: Placed { value: two_sz, span } } => {
                 let most = i64::from(two_s) * sites as i64;
@@ -290,7 +261,7 @@ impl Draft {
                     problems.add(span, Wrong::SpinParity { two_sz, found, expected, sites, spin });
                     return None;
                 }
-                Some(SectorSpec::Spins { two_sz })
+                Some(Sector::Spins { two_sz })
             }
         }
     }
@@ -298,20 +269,39 @@ impl Draft {
 
 #[cfg(test)]
 mod tests {
-    use super::SectorSpec::{Fermions, Spins};
+    use super::Sector::{self, Charges, Fermions, Flavours, Spins};
+    use super::{Charge, dimension, sector_keys};
+
+    #[test]
+    fn reports_have_the_charges_of_a_sector_by_their_keys() {
+        let of_bosons = vec![(Charge::Up, 1), (Charge::Down, 2), (Charge::Bosons, 3), (Charge::Parity, 1)];
+        let sectors: [(Sector, &str); 5] = [
+            (Fermions { up: 1, down: 2 }, r#"{"up":1,"down":2}"#),
+            (Flavours(vec![1, 0, 2]), r#"{"flavours":[1,0,2]}"#),
+            (Spins { two_sz: -3 }, r#"{"two_sz":-3}"#),
+            (Charges(of_bosons), r#"{"up":1,"down":2,"bosons":3,"parity":-1}"#),
+            (Charges(Vec::new()), "{}"),
+        ];
+        for (sector, text) in sectors {
+            let mut written = Vec::new();
+            sector_keys::serialize(&sector, &mut serde_json::Serializer::new(&mut written)).unwrap();
+            assert_eq!(String::from_utf8(written).unwrap(), text);
+            assert_eq!(sector_keys::deserialize(&mut serde_json::Deserializer::from_str(text)).unwrap(), sector);
+        }
+    }
 
     #[test]
     fn dimensions_are_those_of_the_reference_data_and_the_paper() {
         // The paper's case, and the cases of tests/data.
-        assert_eq!(Fermions { up: 7, down: 7 }.dimension(16, 1), Some(130_873_600));
-        assert_eq!(Fermions { up: 4, down: 4 }.dimension(16, 1), Some(3_312_400));
-        assert_eq!(Fermions { up: 0, down: 0 }.dimension(4, 1), Some(1));
-        assert_eq!(Spins { two_sz: 0 }.dimension(20, 1), Some(184_756));
-        assert_eq!(Spins { two_sz: 0 }.dimension(10, 2), Some(8953));
-        assert_eq!(Spins { two_sz: 0 }.dimension(6, 3), Some(580));
-        assert_eq!(Fermions { up: 5, down: 0 }.dimension(4, 1), Some(0));
-        assert_eq!(Spins { two_sz: 1 }.dimension(4, 1), Some(0));
-        assert_eq!(Fermions { up: 500, down: 500 }.dimension(1000, 1), None);
+        assert_eq!(dimension(&Fermions { up: 7, down: 7 }, 16, 1), Some(130_873_600));
+        assert_eq!(dimension(&Fermions { up: 4, down: 4 }, 16, 1), Some(3_312_400));
+        assert_eq!(dimension(&Fermions { up: 0, down: 0 }, 4, 1), Some(1));
+        assert_eq!(dimension(&Spins { two_sz: 0 }, 20, 1), Some(184_756));
+        assert_eq!(dimension(&Spins { two_sz: 0 }, 10, 2), Some(8953));
+        assert_eq!(dimension(&Spins { two_sz: 0 }, 6, 3), Some(580));
+        assert_eq!(dimension(&Fermions { up: 5, down: 0 }, 4, 1), Some(0));
+        assert_eq!(dimension(&Spins { two_sz: 1 }, 4, 1), Some(0));
+        assert_eq!(dimension(&Fermions { up: 500, down: 500 }, 1000, 1), None);
     }
 
     #[test]
@@ -319,7 +309,7 @@ mod tests {
         for two_s in 1..=5 {
             for sites in 1..=7usize {
                 let most = i64::from(two_s) * sites as i64;
-                let sum: u128 = (-most..=most).map(|two_sz| Spins { two_sz }.dimension(sites, two_s).unwrap()).sum();
+                let sum: u128 = (-most..=most).map(|two_sz| dimension(&Spins { two_sz }, sites, two_s).unwrap()).sum();
                 assert_eq!(sum, u128::from(two_s + 1).pow(sites as u32));
             }
         }

@@ -127,7 +127,7 @@ impl Known {
     /// `signs` are asked for beside the symmetries of the file.
     fn new(file: &ModelFile, axis: bool, signs: &[&'static str]) -> Known {
         let known = Momenta::new(&file.lattice);
-        let (operator, charges) = (file.operator().reduced(), charges_of(file));
+        let (operator, charges) = (file.operator().reduced(), file.exact_charges());
         let mut symmetry = file.symmetry.clone().unwrap_or_default();
         let mut had = Vec::new();
         for sign in signs {
@@ -200,11 +200,13 @@ impl Known {
     }
 }
 
-/// The charges of the sector.
-fn charges_of(file: &ModelFile) -> Vec<(Charge, i64)> {
-    match file.sector.clone().into_sector().map(Sector::into_charges) {
-        Some(Sector::Charges(charges)) => charges,
-        _ => Vec::new(),
+impl ModelFile {
+    /// The charges of a sector that is diagonalised; none of flavours, which are not.
+    pub(super) fn exact_charges(&self) -> Vec<(Charge, i64)> {
+        match &self.sector {
+            Sector::Flavours(_) => Vec::new(),
+            sector => sector.charge_values(),
+        }
     }
 }
 
@@ -224,7 +226,7 @@ pub(super) fn unused(files: &[&ModelFile], text: &str) -> (Vec<&'static str>, Ve
     let named = |key: &str| own.is_some_and(|table| table.get(key).is_some());
     let sectors: Vec<GivenSector> = files
         .iter()
-        .map(|file| (file.operator().reduced(), charges_of(file), file.symmetry.clone().unwrap_or_default()))
+        .map(|file| (file.operator().reduced(), file.exact_charges(), file.symmetry.clone().unwrap_or_default()))
         .collect();
     let (first, lattice) = (files[0], &files[0].lattice);
     // A mirror of a chain is its reflection; where there are two directions irreps say more than one reflection does.

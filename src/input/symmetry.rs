@@ -8,7 +8,7 @@
 use super::problem::Wrong;
 use super::section::{Problems, Section};
 use crate::basis::Sector;
-use crate::operator::{Charge, MatrixStorage, Operator, Symmetry};
+use crate::operator::{MatrixStorage, Operator, Symmetry};
 use num_complex::Complex64;
 use std::ops::Range;
 
@@ -117,13 +117,13 @@ impl Draft {
     }
 
     /// The symmetry, if it is one of this Hamiltonian in this sector.
-    pub(super) fn resolve(self, operator: &Operator, sector: Sector, problems: &Problems) -> Option<Symmetry> {
-        let Sector::Charges(charges) = sector.into_charges() else { unreachable!("made so") };
+    pub(super) fn resolve(self, operator: &Operator, sector: &Sector, problems: &Problems) -> Option<Symmetry> {
         let operator = operator.reduced();
-        let kinds: Vec<Charge> = charges.iter().map(|(charge, _)| *charge).collect();
         // A term at a site that is not there has no image.
-        let group = || self.symmetry.group(&operator, &charges).map_err(|error| (error.key(), error.into()));
-        let Err((key, error)) = operator.check(&kinds).map_err(|error| ("symmetry", error)).and_then(|()| group())
+        let group =
+            || self.symmetry.group(&operator, &sector.charge_values()).map_err(|error| (error.key(), error.into()));
+        let Err((key, error)) =
+            operator.check(&sector.charges()).map_err(|error| ("symmetry", error)).and_then(|()| group())
         else {
             return Some(self.symmetry);
         };

@@ -17,7 +17,7 @@ fn the_file_of_the_issue_reads_as_written() {
     );
     assert_eq!(file.dimension(), Some(130_873_600));
     assert_eq!(file.lattice, Lattice::square([4, 4]).open());
-    assert_eq!(file.sector, SectorSpec::Fermions { up: 7, down: 7 });
+    assert_eq!(file.sector, Sector::Fermions { up: 7, down: 7 });
     assert_eq!(file.solve, SolveSpec { solver: Some(Solver::Lobpcg), ..SolveSpec::default() });
     assert_eq!(
         file.model,
@@ -53,7 +53,7 @@ fn every_key_of_the_xxz_model_and_of_solve_is_read() {
     );
     let ModelSpec::Xxz { jxy, .. } = &file.model else { unreachable!() };
     assert_eq!(ModelSpec::weighted(jxy, &file.lattice), [1.0, -1.0], "bonds keep the order of the list");
-    assert_eq!(file.sector, SectorSpec::Spins { two_sz: -3 });
+    assert_eq!(file.sector, Sector::Spins { two_sz: -3 });
     let expected = SolveSpec {
         solver: Some(Solver::Lanczos),
         states: 3,

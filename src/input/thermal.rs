@@ -183,11 +183,10 @@ pub(super) fn read_sector(
 impl ModelFile {
     /// The charges that the file's ensemble fixes: numbers of particles of all spins and flavours together.
     pub(crate) fn ensemble_charges(&self) -> Vec<(Charge, i64)> {
-        let Some(sector) = self.sector.clone().into_sector() else { return Vec::new() };
-        let crate::basis::Sector::Charges(charges) = sector.into_charges() else { return Vec::new() };
         let is_part =
             |charge: &Charge| matches!(charge, Charge::Up | Charge::Down | Charge::Flavour(_) | Charge::Particles);
-        let (parts, mut others): (Vec<_>, Vec<_>) = charges.into_iter().partition(|(charge, _)| is_part(charge));
+        let (parts, mut others): (Vec<_>, Vec<_>) =
+            self.exact_charges().into_iter().partition(|(charge, _)| is_part(charge));
         if !parts.is_empty() {
             others.insert(0, (Charge::Particles, parts.iter().map(|(_, number)| number).sum()));
         }

@@ -4,7 +4,7 @@ use super::{PlanDetails, PlannedChoice, PlannedWay, Problem};
 use crate::basis::Sector;
 use crate::dmrg::inspect::MiddleBond;
 use crate::dmrg::{self, BasisChoice, CardsPlan, Chain, DmrgError, Forecast, Mode, Options, StartVectors, TextChoice};
-use crate::input::{DmrgFile, SectorSpec};
+use crate::input::{DmrgFile, sector_text};
 use crate::path::{GeneratedFile, OperatorIr, Stage, StageError, StructureKind};
 use eigenforge_runtime::backend;
 use eigenforge_runtime::machine::Machine;
@@ -111,22 +111,15 @@ impl Problem for ChainProblem {
 
     fn operator(&self) -> Result<OperatorIr, StageError> {
         let model = &self.file.model;
-        let sector = match model.sector.clone() {
-            SectorSpec::Fermions { up, down } => Sector::Fermions { up, down },
-            SectorSpec::Spins { two_sz } => Sector::Spins { two_sz },
-            SectorSpec::Charges { charges } => Sector::Charges(charges),
-            SectorSpec::Flavours { .. } => {
-                let why = "an operator of flavours has no form as data yet; --stage ir prints it".into();
-                return Err(StageError::NoStage {
-                    stage: Stage::IrRon,
-                    family: "fermions of several flavours".into(),
-                    why,
-                });
-            }
-        };
+        if let Sector::Flavours(_) = model.sector {
+            let why = "an operator of flavours has no form as data yet; --stage ir prints it".into();
+            let family = "fermions of several flavours".into();
+            return Err(StageError::NoStage { stage: Stage::IrRon, family, why });
+        }
         let dimension = model.dimension().and_then(|dimension| u64::try_from(dimension).ok()).unwrap_or(u64::MAX);
         let operator = model.operator().reduced();
         let structure = StructureKind::classify(&operator);
+        let sector = model.sector.clone();
         Ok(OperatorIr::new(&model.problem_name(), self.chain.order.len(), sector, dimension, structure, &operator))
     }
 
@@ -214,7 +207,7 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
         model.model.formula(),
         model.model.amplitudes(),
         model.lattice.describe(),
-        model.sector.describe(),
+        sector_text(&model.sector),
         chain.order.len(),
         dmrg::bandwidth(&model.lattice, &chain.order),
         chain.sum.width(),

@@ -3,11 +3,9 @@
 //! Sites are those of the lattice; cuts are numbered along the order of the run.
 
 use super::{ClusterRecord, EnergyFormat, Outcome, Stop, StructureFactor};
-use crate::dmrg::{
-    CutRecord, ExcitedState, Extrapolated, GrowthRecord, MemoryUse, Phases, PolishRecord, Restart, SectorCheck,
-    SweepRecord, SweepStop,
-};
-use crate::input::{DmrgSpec, SectorSpec};
+use crate::basis::Sector;
+use crate::dmrg::{Extrapolated, MemoryUse, Phases, Restart, SearchRecord, SweepRecord, SweepStop};
+use crate::input::{DmrgSpec, sector_keys, sector_text};
 use crate::words::size;
 use eigenforge_runtime::residency::Usage;
 use eigenforge_runtime::solvers::lean::CardWork;
@@ -22,7 +20,8 @@ pub struct ChainRecord {
     /// The lattice.
     pub lattice: ClusterRecord,
     /// Conserved quantum numbers.
-    pub sector: SectorSpec,
+    #[serde(with = "sector_keys")]
+    pub sector: Sector,
     /// The structure factor of spins, where pairs of spins were averaged and the sites have positions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structure_factor: Option<StructureFactor>,
@@ -43,51 +42,29 @@ pub struct ChainRecord {
     /// Standard errors of those that were computed from few vectors; `null` for those that are good to rounding.
     #[serde(default)]
     pub variance_errors: Vec<Option<f64>>,
-    /// Σ w_i E_i of states that share their kept states; `null` where each has its own.
-    pub average: Option<f64>,
-    /// At no discarded weight, where sweeps settled at several numbers of states.
-    pub extrapolated: Option<Extrapolated>,
     /// The largest weight dropped at a cut in the last sweep.
     pub discarded: f64,
-    /// Steps of the infinite-lattice algorithm; empty unless the chain was grown.
-    pub growth: Vec<GrowthRecord>,
-    /// The sweeps, in order.
-    pub sweeps: Vec<SweepRecord>,
-    /// One-site sweeps at the end, if requested.
-    pub polish: Option<PolishRecord>,
-    /// The states above the lowest, if requested.
-    pub excited: Vec<ExcitedState>,
-    /// The lowest levels of the whole sector, where it was small enough to be diagonalised beside the sweeps; else `null`.
-    pub check: Option<SectorCheck>,
-    /// Searches that had ended above their states and were done again from the exact ones.
-    pub restarts: Vec<Restart>,
-    /// Sweeps that came from a checkpoint.
-    pub resumed_sweeps: usize,
-    /// The cuts from left to right: entropy and the largest weights.
-    pub cuts: Vec<CutRecord>,
-    /// The plan that was made when the sectors were known, and what was held at most.
-    pub memory_held: Option<MemoryUse>,
-    /// What each card did of the products with H, the one that leads first; empty on the CPU.
-    #[serde(default)]
-    pub cards: Vec<CardWork>,
+    /// How the search went.
+    #[serde(flatten)]
+    pub search: SearchRecord,
 }
 
 impl ChainRecord {
     /// Whether the sweeps of every state above the lowest settled.
     pub(super) fn excited_converged(&self) -> bool {
-        self.excited.iter().all(|state| state.stop != SweepStop::Sweeps)
+        self.search.excited.iter().all(|state| state.stop != SweepStop::Sweeps)
     }
 
     pub(super) fn write_summary(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
-        writeln!(out, "{} on {}, {}", outcome.model.name, self.lattice.text, self.sector.describe())?;
+        writeln!(out, "{} on {}, {}", outcome.model.name, self.lattice.text, sector_text(&self.sector))?;
         writeln!(out)?;
         self.write_growth(outcome, out)?;
-        if self.sweeps.is_empty() {
+        if self.search.sweeps.is_empty() {
             return self.write_result(outcome, out);
         }
         let text = self.energies_as(outcome);
         writeln!(out, "  sweep   states    noise              energy   discarded   products   seconds")?;
-        for (number, sweep) in self.sweeps.iter().enumerate() {
+        for (number, sweep) in self.search.sweeps.iter().enumerate() {
             let noise = if sweep.noise == 0.0 { "0".into() } else { format!("{:.0e}", sweep.noise) };
             writeln!(
                 out,
@@ -106,12 +83,12 @@ impl ChainRecord {
     /// The last steps of growth: the energy of each length, and what a site adds.
     fn write_growth(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
         const SHOWN: usize = 8;
-        if self.growth.is_empty() {
+        if self.search.growth.is_empty() {
             return Ok(());
         }
         let text = self.energies_as(outcome);
         writeln!(out, "  sites   states              energy        per site   discarded   products   seconds")?;
-        for step in &self.growth[self.growth.len().saturating_sub(SHOWN)..] {
+        for step in &self.search.growth[self.search.growth.len().saturating_sub(SHOWN)..] {
             let per_site = step.energy_per_site.map_or(String::new(), &text);
             writeln!(
                 out,
@@ -129,7 +106,7 @@ impl ChainRecord {
 
     /// Where truncation ended the sweeps, and not the tolerance: by how much the last one changed the energy.
     fn write_end(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
-        let [.., before, last] = self.sweeps.as_slice() else { return Ok(()) };
+        let [.., before, last] = self.search.sweeps.as_slice() else { return Ok(()) };
         let change = (before.energy - last.energy).abs();
         if !outcome.converged() || outcome.stop == Stop::Grown || change < outcome.tolerance * outcome.norm {
             return Ok(());
@@ -153,7 +130,7 @@ impl ChainRecord {
     fn shown_error(&self, outcome: &Outcome, format: EnergyFormat) -> f64 {
         let largest =
             self.energy_errors.iter().flatten().copied().filter(|error| error.is_finite()).fold(0.0, f64::max);
-        let exact = self.check.as_ref().map_or(&[][..], |check| &check.energies);
+        let exact = self.search.check.as_ref().map_or(&[][..], |check| &check.energies);
         let are_equal = |error: f64| {
             outcome
                 .energies
@@ -181,28 +158,27 @@ impl ChainRecord {
             None => writeln!(out, "variance     not computed")?,
         }
         self.write_table_energy(outcome, out)?;
-        if let Some(polish) = self.polish {
+        if let Some(polish) = self.search.polish {
             writeln!(
                 out,
                 "one-site     {:>17} sweeps, the last changed the energy by {:.1e}",
                 polish.sweeps, polish.change
             )?;
         }
-        for (number, state) in self.excited.iter().enumerate() {
+        for (number, state) in self.search.excited.iter().enumerate() {
             let variance = state.variance.map_or("not computed".into(), |variance| format!("{variance:.2e}"));
             writeln!(out, "state {:<6} {:>17}   variance {variance}", number + 1, text(state.energy))?;
         }
-        if let Some(average) = self.average {
+        if let Some(average) = self.search.average {
             writeln!(out, "average      {:>17} of the energies by their weights", text(average))?;
         }
-        if let Some(Extrapolated { energy, error, points }) = self.extrapolated {
+        if let Some(Extrapolated { energy, error, points }) = self.search.extrapolated {
             writeln!(out, "extrapolated {:>17} +- {error:.1e} from {points} numbers of states", text(energy))?;
         }
         self.write_check(outcome, out)?;
-        let most = self
-            .cuts
-            .iter()
-            .fold((0, 0.0), |most, cut| if cut.entropy > most.1 { (cut.left_sites, cut.entropy) } else { most });
+        let cuts = self.search.cuts.iter();
+        let most =
+            cuts.fold((0, 0.0), |most, cut| if cut.entropy > most.1 { (cut.left_sites, cut.entropy) } else { most });
         writeln!(out, "entropy      {:>17.10} at most, behind {} sites", most.1, most.0)?;
         if self.complex {
             writeln!(out, "numbers      complex: states of sweeps include an auxiliary site that carries the phases")?;
@@ -214,8 +190,8 @@ impl ChainRecord {
             (true, _) => "converged",
             _ => "STOPPED at the number of sweeps",
         };
-        let sweeps = || self.sweeps.iter().chain(self.excited.iter().flat_map(|state| &state.sweeps));
-        let grown = self.growth.iter().map(|step| step.products).sum::<usize>();
+        let sweeps = || self.search.sweeps.iter().chain(self.search.excited.iter().flat_map(|state| &state.sweeps));
+        let grown = self.search.growth.iter().map(|step| step.products).sum::<usize>();
         let products = sweeps().map(|sweep| sweep.products).sum::<usize>() + grown;
         writeln!(out, "{how} by dmrg on {}: {} sweeps, {products} products", outcome.device, sweeps().count(),)?;
         self.write_end(outcome, out)?;
@@ -224,7 +200,7 @@ impl ChainRecord {
         outcome.write_seconds(out, &format!(" ({rate:.1} GFLOP/s in products)"))?;
         outcome.write_cost(out)?;
         self.write_phases(out)?;
-        if let Some(MemoryUse { plan, taken, peak, measured }) = self.memory_held {
+        if let Some(MemoryUse { plan, taken, peak, measured }) = self.search.memory {
             let taken = size(taken);
             writeln!(out, "memory: planned {}; taken {taken}, held {} at most", plan.describe(), usage(peak))?;
             if measured.memory > peak.memory {
@@ -236,16 +212,17 @@ impl ChainRecord {
 
     /// Where the time of the last sweep went, and of all sweeps what each card did of the products that are long enough to be timed.
     fn write_phases(&self, out: &mut String) -> std::fmt::Result {
-        if let Some(SweepRecord { phases, seconds, .. }) = self.sweeps.last() {
+        if let Some(SweepRecord { phases, seconds, .. }) = self.search.sweeps.last() {
             let Phases { plan, solve, truncate, carry } = phases;
             writeln!(
                 out,
                 "last sweep {seconds:.2} s: {solve:.2} Davidson, {truncate:.2} truncation, {carry:.2} carrying over, {plan:.2} planning"
             )?;
         }
-        for CardWork { device, flops, products, waiting, received } in self.cards.iter().filter(|card| card.flops > 0.0)
+        for CardWork { device, flops, products, waiting, received } in
+            self.search.cards.iter().filter(|card| card.flops > 0.0)
         {
-            let others = match self.cards.len() {
+            let others = match self.search.cards.len() {
                 1 => String::new(),
                 _ => format!("; {waiting:.2} s until x had come, {} received", size(*received)),
             };
@@ -260,7 +237,8 @@ impl ChainRecord {
 
     /// Why the table ends with another energy, where it does.
     fn write_table_energy(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
-        let Some(last) = self.sweeps.last().filter(|last| (last.energy - lowest(outcome)).abs() > 1e-9 * outcome.norm)
+        let Some(last) =
+            self.search.sweeps.last().filter(|last| (last.energy - lowest(outcome)).abs() > 1e-9 * outcome.norm)
         else {
             return Ok(());
         };
@@ -276,7 +254,7 @@ impl ChainRecord {
 
     /// What is known of the sector by another path, and what was done about it.
     fn write_check(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
-        let Some(check) = &self.check else { return Ok(()) };
+        let Some(check) = &self.search.check else { return Ok(()) };
         let text = self.energies_as(outcome);
         let energies: Vec<String> = check.energies.iter().copied().map(&text).collect();
         writeln!(
@@ -285,7 +263,7 @@ impl ChainRecord {
             check.dimension,
             energies.join(", ")
         )?;
-        self.restarts.iter().try_for_each(|Restart { state, energy_before }| {
+        self.search.restarts.iter().try_for_each(|Restart { state, energy_before }| {
             let before = text(*energy_before);
             writeln!(
                 out,

@@ -43,19 +43,19 @@ impl ChainRecord {
 
     fn draw_sweeps(&self, area: &Area<'_>, model: &str, unit: &str, lowest: f64) -> Result<(), Fault> {
         // A state without truncation can lie below the best sweep by its rounding: what is shown is above the lowest of all.
-        let lowest = self.sweeps.iter().map(|sweep| sweep.energy).fold(lowest, f64::min);
+        let lowest = self.search.sweeps.iter().map(|sweep| sweep.energy).fold(lowest, f64::min);
         let points = |value: &dyn Fn(usize) -> f64| -> Vec<(f64, f64)> {
-            let all = (0..self.sweeps.len()).map(|sweep| (sweep as f64, value(sweep)));
+            let all = (0..self.search.sweeps.len()).map(|sweep| (sweep as f64, value(sweep)));
             all.filter(|(_, value)| value.is_finite() && *value > 1e-18).collect()
         };
-        let above = points(&|sweep| self.sweeps[sweep].energy - lowest);
-        let discarded = points(&|sweep| self.sweeps[sweep].discarded);
+        let above = points(&|sweep| self.search.sweeps[sweep].energy - lowest);
+        let discarded = points(&|sweep| self.search.sweeps[sweep].discarded);
         let values = || above.iter().chain(&discarded).map(|point| point.1);
         let low = values().fold(f64::INFINITY, f64::min).clamp(1e-18, 1e-2);
         let high = values().fold(0.0, f64::max).max(10.0 * low);
         // Whole decades, so that the axis labels are powers of ten.
         let range = 10f64.powf(low.log10().floor())..10f64.powf(high.log10().ceil());
-        let end = self.sweeps.len().saturating_sub(1).max(1) as f64;
+        let end = self.search.sweeps.len().saturating_sub(1).max(1) as f64;
         let mut chart = ChartBuilder::on(area)
             .margin(16)
             .caption(format!("{model}: sweeps"), ("sans-serif", 20))
@@ -83,7 +83,7 @@ impl ChainRecord {
 
     /// (discarded weight, energy) of the last sweep without noise of each number of states, as the extrapolation takes them.
     fn energies_by_weight(&self) -> Vec<(f64, f64)> {
-        let last = self.sweeps.iter().rev().filter(|sweep| sweep.noise == 0.0);
+        let last = self.search.sweeps.iter().rev().filter(|sweep| sweep.noise == 0.0);
         let mut seen = Vec::new();
         last.filter(|sweep| {
             !seen.contains(&sweep.states) && {
@@ -96,7 +96,7 @@ impl ChainRecord {
     }
 
     fn draw_extrapolation(&self, area: &Area<'_>, unit: &str, points: &[(f64, f64)]) -> Result<(), Fault> {
-        let line = self.extrapolated.map(|found| (0.0, found.energy));
+        let line = self.search.extrapolated.map(|found| (0.0, found.energy));
         let least = points.iter().copied().chain(line).map(|point| point.1).fold(f64::INFINITY, f64::min);
         // Differences are what is seen; the full energy is in the caption. Those below the rounding of the energy are none.
         let rounding = 4.0 * f64::EPSILON * least.abs();
@@ -110,7 +110,7 @@ impl ChainRecord {
             style: Style::Marks,
         }];
         let farthest = points.iter().copied().max_by(|a, b| a.0.total_cmp(&b.0));
-        if let (Some(found), Some(farthest)) = (self.extrapolated, farthest) {
+        if let (Some(found), Some(farthest)) = (self.search.extrapolated, farthest) {
             let (_, middle) = shown((0.0, found.energy));
             let line = [(0.0, middle - found.error), (0.0, middle + found.error), (0.0, middle), shown(farthest)];
             series.push(Series { name: String::new(), points: line.to_vec(), style: Style::Line });
@@ -124,7 +124,7 @@ impl ChainRecord {
     }
 
     fn draw_entropy(&self, area: &Area<'_>, model: &str) -> Result<(), Fault> {
-        let points: Vec<(f64, f64)> = self.cuts.iter().map(|cut| (cut.left_sites as f64, cut.entropy)).collect();
+        let points: Vec<(f64, f64)> = self.search.cuts.iter().map(|cut| (cut.left_sites as f64, cut.entropy)).collect();
         let high = points.iter().map(|point| point.1).fold(0.0, f64::max).max(1e-3) * 1.1;
         let end = self.order.len().max(2) as f64;
         let mut chart = ChartBuilder::on(area)

@@ -1,7 +1,8 @@
 //! The part of a report that a diagonalised lattice model adds, and its summary for a terminal.
 
 use super::{ClusterRecord, Outcome, ShapeRecord, Spectrum, StructureFactor, SymmetryRecord};
-use crate::input::SectorSpec;
+use crate::basis::Sector;
+use crate::input::{sector_keys, sector_text};
 use crate::words::grouped;
 use eigenforge_product::PlannedChoice;
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,8 @@ pub struct LatticeRecord {
     /// The lattice.
     pub lattice: ClusterRecord,
     /// Conserved quantum numbers.
-    pub sector: SectorSpec,
+    #[serde(with = "sector_keys")]
+    pub sector: Sector,
     /// The symmetry sector.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symmetry: Option<SymmetryRecord>,
@@ -46,7 +48,7 @@ pub(super) fn is_one(number: &usize) -> bool {
 impl LatticeRecord {
     pub(super) fn write_summary(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
         writeln!(out, "{} on {}", outcome.model.name, self.lattice.text)?;
-        writeln!(out, "sector {}, dimension {}", self.sector.describe(), grouped(u128::from(self.dimension)))?;
+        writeln!(out, "sector {}, dimension {}", sector_text(&self.sector), grouped(u128::from(self.dimension)))?;
         if let Some(symmetry) = &self.symmetry {
             writeln!(out, "symmetry {}", symmetry.text)?;
         }

@@ -272,7 +272,7 @@ impl Outcome {
             pictures.push(("structure_factor.svg", found.svg(&self.model.name, cluster)?));
         }
         if let FamilyRecord::Chain(chain) = &self.family {
-            if !chain.sweeps.is_empty() {
+            if !chain.search.sweeps.is_empty() {
                 let picture = chain.energy_svg(&self.model.name, self.energy_unit(), self.energies[0])?;
                 pictures.push(("energy.svg", picture));
             }

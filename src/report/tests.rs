@@ -1,7 +1,7 @@
 //! Reports go out and come back; nothing half-written; warnings say what they must.
 
 use super::*;
-use crate::input::SectorSpec;
+use crate::basis::Sector;
 use crate::lattice::Lattice;
 use crate::observable::Average;
 use expect_test::expect;
@@ -39,7 +39,7 @@ fn report() -> Outcome {
             symmetry: None,
             lattice: ClusterRecord::new(&Lattice::chain(4).periodic()),
             structure_factor: None,
-            sector: SectorSpec::Fermions { up: 2, down: 1 },
+            sector: Sector::Fermions { up: 2, down: 1 },
             dimension: 1234,
             degeneracy: 1,
             multiply: None,
@@ -84,7 +84,7 @@ fn a_report_comes_back_as_it_went() {
     let report = report().with_warnings();
     assert_eq!(Outcome::from_json(&report.to_json().unwrap()).unwrap(), report);
     let mut spins = report;
-    lattice(&mut spins).sector = SectorSpec::Spins { two_sz: -2 };
+    lattice(&mut spins).sector = Sector::Spins { two_sz: -2 };
     assert_eq!(Outcome::from_json(&spins.to_json().unwrap()).unwrap(), spins);
 }
 

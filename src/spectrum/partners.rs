@@ -31,8 +31,7 @@ pub(super) fn partners(
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Model>, Error> {
     let (file, model) = (&problem.file, &problem.model);
-    let Sector::Charges(charges) = model.sector().clone().into_charges() else { return Ok(Vec::new()) };
-    let own = (charges, momentum);
+    let own = (model.sector().charge_values(), momentum);
     let places = reached(problem, &own, spins);
     let symmetry = file.symmetry.as_ref();
     let has_parity = symmetry.is_some_and(|symmetry| *symmetry != with_momentum(symmetry, symmetry.momentum()));

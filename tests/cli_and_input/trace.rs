@@ -158,7 +158,7 @@ fn a_chain_says_what_its_bonds_do() {
     let all = spans(&json);
     let named = |name: &str| all.iter().filter(|span| span.name == name).collect::<Vec<_>>();
     let FamilyRecord::Chain(chain) = &report.family else { panic!("no chain") };
-    let sweeps = chain.sweeps.len();
+    let sweeps = chain.search.sweeps.len();
     let (bonds, swept) = (named("bond"), named("sweep"));
     assert_eq!((swept.len(), bonds.len()), (sweeps, sweeps * 2 * (12 - 2)));
     for name in ["plan of the bond", "Davidson", "truncation", "carrying over"] {

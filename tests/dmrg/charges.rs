@@ -2,14 +2,14 @@
 
 use super::random::Random;
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, Options, QuantumNumbers, conserved_charges, run};
+use eigenforge::dmrg::{Chain, Options, conserved_charges, run};
 use eigenforge::exact::{Lanczos, Model};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, spin_hubbard};
 use eigenforge::operator::{Charge, Factor, Operator, Spin};
 use eigenforge::runtime::Device;
 
-fn energy(operator: &Operator, numbers: QuantumNumbers, states: usize) -> f64 {
+fn energy(operator: &Operator, numbers: Sector, states: usize) -> f64 {
     let chain = Chain::new(operator, numbers, None).unwrap();
     let options = Options { states: vec![states], tolerance: 1e-11, ..Options::default() };
     let found = run(&chain, &options, None, |_| {}).unwrap();
@@ -41,7 +41,7 @@ fn spin_f_hubbard_chains_have_their_exact_energies() {
         let lattice = Lattice::from_edges(sites, &bonds.collect::<Vec<_>>()).unwrap();
         let (one, u) = (vec![1.0; lattice.bonds().len()], vec![case["U"].as_f64().unwrap(); sites]);
         let operator = spin_hubbard(&lattice, numbers.len(), &one, &u, &vec![0.0; sites], 0.0);
-        let found = energy(&operator, QuantumNumbers::flavours(&numbers), 1200);
+        let found = energy(&operator, Sector::Flavours(numbers), 1200);
         let expected = case["energy"].as_f64().unwrap();
         assert!((found - expected).abs() < 1e-9, "{}: {found} is not {expected}", case["id"]);
     }
@@ -58,7 +58,7 @@ fn two_flavours_are_electrons() {
     let flavours = spin_hubbard(&lattice, 2, &t, &u, &potential, 0.2);
     let model = Model::new(electrons, Sector::Fermions { up: 3, down: 2 }).unwrap();
     let expected = Lanczos::new(&model).tolerance(1e-10).run(&Device::cpu()).unwrap().energy();
-    let found = energy(&flavours, QuantumNumbers::flavours(&[3, 2]), 200);
+    let found = energy(&flavours, Sector::Flavours(vec![3, 2]), 200);
     assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
 }
 
@@ -101,7 +101,7 @@ fn flavours_that_turn_into_each_other_conserve_their_sum() {
         }
     }
     let expected: f64 = matrix.self_adjoint_eigen(faer::Side::Lower).unwrap().S()[0];
-    let found = energy(&operator, QuantumNumbers(vec![(Charge::Particles, 4)]), 300);
+    let found = energy(&operator, Sector::Charges(vec![(Charge::Particles, 4)]), 300);
     assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
 }
 
@@ -125,11 +125,11 @@ fn fewer_charges_find_the_lowest_of_their_sectors() {
         all.map(energy).fold(f64::INFINITY, f64::min)
     };
     assert_eq!(conserved_charges(&operator), [Charge::Up, Charge::Down]);
-    let electrons = energy(&operator, QuantumNumbers(vec![(Charge::Particles, 4)]), 200);
+    let electrons = energy(&operator, Sector::Charges(vec![(Charge::Particles, 4)]), 200);
     assert!((electrons - lowest(&|up, down| up + down == 4)).abs() < 1e-9, "{electrons}");
-    let polarised = energy(&operator, QuantumNumbers(vec![(Charge::Polarisation, 1)]), 200);
+    let polarised = energy(&operator, Sector::Charges(vec![(Charge::Polarisation, 1)]), 200);
     assert!((polarised - lowest(&|up, down| up == down + 1)).abs() < 1e-9, "{polarised}");
-    let any = energy(&operator, QuantumNumbers::default(), 300);
+    let any = energy(&operator, Sector::Charges(Vec::new()), 300);
     assert!((any - lowest(&|_, _| true)).abs() < 1e-9, "{any}");
 }
 
@@ -146,7 +146,7 @@ fn a_model_without_charges() {
         }
     }
     assert_eq!(conserved_charges(&operator), []);
-    let found = energy(&operator, QuantumNumbers::default(), 60);
+    let found = energy(&operator, Sector::Charges(Vec::new()), 60);
     let expected = 1.0 - 1.0 / (std::f64::consts::PI / (4.0 * n as f64 + 2.0)).sin();
     assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
 }
@@ -154,22 +154,22 @@ fn a_model_without_charges() {
 #[test]
 fn charges_of_another_kind_and_too_many_particles_are_refused_by_name() {
     let operator = flavoured(4, 4, 4.0);
-    let why = |numbers: QuantumNumbers| Chain::new(&operator, numbers, None).err().expect("accepted").to_string();
-    let full = why(QuantumNumbers::flavours(&[5, 1, 1, 1]));
+    let why = |numbers: Sector| Chain::new(&operator, numbers, None).err().expect("accepted").to_string();
+    let full = why(Sector::Flavours(vec![5, 1, 1, 1]));
     assert!(full.contains("5 fermions of flavour 0 need at least 5 sites"), "{full}");
-    let electrons = why(Sector::Fermions { up: 1, down: 1 }.into());
+    let electrons = why(Sector::Fermions { up: 1, down: 1 });
     assert!(electrons.contains("[0]") && electrons.contains("flavours"), "{electrons}");
-    let moments = why(Sector::Spins { two_sz: 0 }.into());
+    let moments = why(Sector::Spins { two_sz: 0 });
     assert!(moments.contains("a number of fermions for each flavour"), "{moments}");
     let refused = Model::new(operator.clone(), Sector::Fermions { up: 1, down: 1 }).unwrap_err().to_string();
     assert!(refused.contains("DMRG"), "{refused}");
     let mixed = operator.clone() + Operator::product(&[Factor::Create(Spin::Up, 0), Factor::Annihilate(Spin::Up, 0)]);
-    let said = Chain::new(&mixed, QuantumNumbers::default(), None).err().unwrap().to_string();
+    let said = Chain::new(&mixed, Sector::Charges(Vec::new()), None).err().unwrap().to_string();
     assert!(said.contains("in two ways"), "{said}");
     // One flavour turned into another breaks both, and the message names the first.
     let turn = Operator::product(&[Factor::Create(Spin::flavour(0), 2), Factor::Annihilate(Spin::flavour(3), 1)]);
     let broken = operator + turn.clone() + turn.adjoint();
-    let said = Chain::new(&broken, QuantumNumbers::flavours(&[1, 1, 1, 1]), None).err().unwrap().to_string();
+    let said = Chain::new(&broken, Sector::Flavours(vec![1, 1, 1, 1]), None).err().unwrap().to_string();
     assert!(said.contains("c†_2[0] c_1[3]") || said.contains("c†_1[3] c_2[0]"), "{said}");
     assert!(said.contains("the number of fermions of flavour 0 by"), "{said}");
 }

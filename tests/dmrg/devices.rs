@@ -2,9 +2,7 @@
 //! saved by one engine and taken up by the other. Without a card the kernels' texts run in the simulator, on chains that it can do.
 
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{
-    BasisChoice, Chain, Checkpoint, DmrgResult, Options, QuantumNumbers, Sweeper, TextChoice, run, run_on,
-};
+use eigenforge::dmrg::{BasisChoice, Chain, Checkpoint, DmrgResult, Options, Sweeper, TextChoice, run, run_on};
 use eigenforge::models;
 use eigenforge::prelude::*;
 use eigenforge::runtime::Checks;
@@ -73,11 +71,11 @@ fn a_chains_own_text_changes_no_bit() {
     let (two, three) = (Lattice::chain(3).open(), Lattice::chain(4).open());
     let flavours = models::spin_hubbard(&two, 4, &[1.0; 2], &[4.0; 3], &[0.0; 3], 0.0);
     let field = models::xxz(&three, &[1.0; 3], &[0.7; 3], &[0.3, -0.2, 0.1, 0.4], &[0.0; 4]);
-    let cases: [(&str, Operator, QuantumNumbers); 4] = [
-        ("spins", heisenberg(4, 1), Sector::Spins { two_sz: 0 }.into()),
-        ("electrons", hubbard(&two, 4.0), Sector::Fermions { up: 2, down: 1 }.into()),
-        ("flavours", flavours, QuantumNumbers::flavours(&[1, 1, 0, 0])),
-        ("no charge", field, QuantumNumbers::default()),
+    let cases: [(&str, Operator, Sector); 4] = [
+        ("spins", heisenberg(4, 1), Sector::Spins { two_sz: 0 }),
+        ("electrons", hubbard(&two, 4.0), Sector::Fermions { up: 2, down: 1 }),
+        ("flavours", flavours, Sector::Flavours(vec![1, 1, 0, 0])),
+        ("no charge", field, Sector::Charges(Vec::new())),
     ];
     for (name, operator, numbers) in cases {
         let chain = Chain::new(&operator, numbers, None).unwrap();
@@ -103,9 +101,9 @@ fn a_chains_own_text_changes_no_bit() {
 #[test]
 fn factors_of_density_matrices_give_the_same_energies() {
     let Some(device) = card_or_simulated(Schedule::Forward) else { return };
-    let cases: [(&str, Operator, QuantumNumbers, usize); 2] = [
-        ("electrons", hubbard(&Lattice::chain(4).open(), 4.0), Sector::Fermions { up: 2, down: 2 }.into(), 6),
-        ("spins of 1, no charge", heisenberg(4, 2), QuantumNumbers::default(), 3),
+    let cases: [(&str, Operator, Sector, usize); 2] = [
+        ("electrons", hubbard(&Lattice::chain(4).open(), 4.0), Sector::Fermions { up: 2, down: 2 }, 6),
+        ("spins of 1, no charge", heisenberg(4, 2), Sector::Charges(Vec::new()), 3),
     ];
     for (name, operator, numbers, states) in cases {
         let chain = Chain::new(&operator, numbers, None).unwrap();

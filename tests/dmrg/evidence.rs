@@ -7,7 +7,7 @@
 //! ladders by converged runs of two other programs; flavours by exact diagonalisation (tests/data/dmrg/flavours.json).
 
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, Mode, Options, QuantumNumbers, narrow_order, run, run_on};
+use eigenforge::dmrg::{Chain, Mode, Options, narrow_order, run, run_on};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, spin_hubbard, xxz};
 use eigenforge::operator::Operator;
@@ -18,7 +18,7 @@ struct Case {
     name: String,
     lattice: Lattice,
     operator: Operator,
-    numbers: QuantumNumbers,
+    numbers: Sector,
 }
 
 impl Case {
@@ -48,7 +48,7 @@ impl Case {
 fn spins(lattice: Lattice, jz: f64, two_s: u32) -> Case {
     let (sites, bonds) = (lattice.sites().len(), lattice.bonds().len());
     let operator = xxz(&lattice, &vec![1.0; bonds], &vec![jz; bonds], &vec![0.0; sites], &vec![0.0; sites]);
-    let numbers = Sector::Spins { two_sz: 0 }.into();
+    let numbers = Sector::Spins { two_sz: 0 };
     Case { name: format!("{sites} spins of 2S = {two_s}"), lattice, operator: operator.spin(two_s), numbers }
 }
 
@@ -57,7 +57,7 @@ fn electrons(lattice: Lattice, u: f64, up: usize, down: usize) -> Case {
     let none = (vec![0.0; sites], vec![0.0; bonds]);
     let operator = hubbard(&lattice, &vec![1.0; bonds], &vec![u; sites], &none.0, 0.0, &none.1);
     let name = format!("{up} and {down} electrons on {sites} sites, U = {u}");
-    Case { name, lattice, operator, numbers: Sector::Fermions { up, down }.into() }
+    Case { name, lattice, operator, numbers: Sector::Fermions { up, down } }
 }
 
 fn flavours(sites: usize, u: f64, numbers: &[usize]) -> Case {
@@ -68,7 +68,7 @@ fn flavours(sites: usize, u: f64, numbers: &[usize]) -> Case {
         name: format!("{numbers:?} on {sites} sites"),
         lattice,
         operator,
-        numbers: QuantumNumbers::flavours(numbers),
+        numbers: Sector::Flavours(numbers.to_vec()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::random::Random;
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, Options, QuantumNumbers, StartVectors, run};
+use eigenforge::dmrg::{Chain, Options, StartVectors, run};
 use eigenforge::exact::{Lanczos, Model};
 use eigenforge::input::DmrgFile;
 use eigenforge::lattice::Lattice;
@@ -53,7 +53,7 @@ fn the_gap_of_a_clean_chain() {
 fn more_states_than_there_are_are_refused() {
     let lattice = Lattice::chain(4).open();
     let operator = xxz(&lattice, &[1.0; 3], &[1.0; 3], &[0.0; 4], &[0.0; 4]);
-    let chain = Chain::new(&operator, QuantumNumbers::from(Sector::Spins { two_sz: 2 }), None).unwrap();
+    let chain = Chain::new(&operator, Sector::Spins { two_sz: 2 }, None).unwrap();
     let options = |targets| Options { targets, ..Options::default() };
     let said = run(&chain, &options(5), None, |_| {}).unwrap_err().to_string();
     assert!(said.contains("targets") && said.contains("a sector with 4"), "{said}");

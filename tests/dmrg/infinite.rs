@@ -2,7 +2,7 @@
 
 use super::random::Random;
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, Checkpoint, DmrgError, DmrgResult, Mode, Options, QuantumNumbers, StartVectors, run};
+use eigenforge::dmrg::{Chain, Checkpoint, DmrgError, DmrgResult, Mode, Options, StartVectors, run};
 use eigenforge::exact::{Lanczos, Model};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, spin_hubbard, xxz};
@@ -23,7 +23,7 @@ fn options(states: usize, sweeps: usize) -> Options {
     Options { states: vec![states], sweeps, mode: Mode::Infinite, tolerance: 1e-10, ..Options::default() }
 }
 
-fn grown(operator: &Operator, numbers: impl Into<QuantumNumbers>, options: &Options) -> DmrgResult {
+fn grown(operator: &Operator, numbers: Sector, options: &Options) -> DmrgResult {
     run(&Chain::new(operator, numbers, None).unwrap(), options, None, |_| {}).unwrap()
 }
 
@@ -96,7 +96,7 @@ fn chains_of_other_kinds_end_at_their_lowest_energy() {
     compare("electrons", electrons(&Lattice::chain(8).open(), 4.0), Sector::Fermions { up: 4, down: 3 });
     let flavours =
         |n: usize| spin_hubbard(&Lattice::chain(n).open(), 3, &vec![1.0; n - 1], &vec![2.0; n], &vec![0.0; n], 0.0);
-    let numbers = || QuantumNumbers::flavours(&[2, 2, 2]);
+    let numbers = || Sector::Flavours(vec![2, 2, 2]);
     let swept = Options { mode: Mode::Finite, ..options(200, 20) };
     let (a, b) = (grown(&flavours(6), numbers(), &options(200, 20)), grown(&flavours(6), numbers(), &swept));
     assert!((a.energy - b.energy).abs() < 1e-9, "{} and {}", a.energy, b.energy);

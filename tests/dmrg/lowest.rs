@@ -66,8 +66,8 @@ fn the_lowest_state_is_found_whatever_the_seed() {
         for seed in 1..=10 {
             let found = found(&operator, sector.clone(), &Options { states: vec![64], seed, ..Options::default() });
             assert!((found.energy - lowest).abs() < 1e-9, "seed {seed}: {} is not {lowest}", found.energy);
-            assert_eq!((found.stop, found.warnings), (SweepStop::Converged, Vec::new()), "seed {seed}");
-            assert!((found.check.unwrap().energies[0] - lowest).abs() < 1e-9);
+            assert_eq!((found.stop, &found.warnings), (SweepStop::Converged, &Vec::new()), "seed {seed}");
+            assert!((found.check.as_ref().unwrap().energies[0] - lowest).abs() < 1e-9);
             assert!(found.restarts.iter().all(|restart| restart.energy_before > lowest + 1e-6));
             again += found.restarts.len();
         }

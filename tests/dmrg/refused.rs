@@ -1,7 +1,7 @@
 //! What cannot be run is refused with the term, the site and the charge.
 
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, Checkpoint, DmrgError, Options, QuantumNumbers, conserved_charges, run};
+use eigenforge::dmrg::{Chain, Checkpoint, DmrgError, Options, conserved_charges, run};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, xxz};
 use eigenforge::operator::{Charge, Factor, Operator, Spin};
@@ -41,7 +41,7 @@ fn a_charge_that_a_term_changes() {
     // The charges that it does conserve are found, and it can be solved with them.
     let hermitian = pairing.clone() + pairing.adjoint();
     assert_eq!(conserved_charges(&hermitian), [Charge::Polarisation]);
-    let chain = Chain::new(&hermitian, QuantumNumbers(vec![(Charge::Polarisation, 0)]), None).unwrap();
+    let chain = Chain::new(&hermitian, Sector::Charges(vec![(Charge::Polarisation, 0)]), None).unwrap();
     let found = run(&chain, &Options::default(), None, |_| {}).unwrap();
     assert!((found.energy + 1.0).abs() < 1e-12, "(|0> ± |pair>)/√2: -1, not {}", found.energy);
 }

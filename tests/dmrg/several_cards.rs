@@ -2,7 +2,7 @@
 //! bits for the same number of cards. Without cards the texts run in the simulator, one card after the other.
 
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, Dmrg, DmrgResult, Mode, Options, QuantumNumbers, run};
+use eigenforge::dmrg::{Chain, Dmrg, DmrgResult, Mode, Options, run};
 use eigenforge::models;
 use eigenforge::operator::SiteKind;
 use eigenforge::operator::build::{sdots, sx, sy, sz};
@@ -78,9 +78,9 @@ fn electrons_flavours_and_no_charge() {
     for team in teams(&[4]) {
         let chain = Chain::new(&electrons, Sector::Fermions { up: 2, down: 1 }, None).unwrap();
         agree(&team, &chain, &Options { factor_rows: 3, ..options(&[6], 1) });
-        let chain = Chain::new(&flavours, QuantumNumbers::flavours(&[1, 1, 0, 0]), None).unwrap();
+        let chain = Chain::new(&flavours, Sector::Flavours(vec![1, 1, 0, 0]), None).unwrap();
         agree(&team, &chain, &options(&[6], 1));
-        let chain = Chain::new(&disordered(3, 1), QuantumNumbers::default(), None).unwrap();
+        let chain = Chain::new(&disordered(3, 1), Sector::Charges(Vec::new()), None).unwrap();
         let found = solve(&team, &chain, &options(&[4], 1));
         let expected = run(&chain, &options(&[4], 1), None, |_| {}).unwrap();
         assert!((found.energy - expected.energy).abs() < 1e-9, "{} is not {}", found.energy, expected.energy);

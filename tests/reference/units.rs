@@ -114,7 +114,7 @@ fn value_of_constants(sector: &Sector, size: f64) -> f64 {
             let total = 0.5 * *two_sz as f64;
             size * (total + 0.1 * total * total - 0.7)
         }
-        Sector::Charges(_) => unreachable!("none of these models"),
+        Sector::Charges(_) | Sector::Flavours(_) => unreachable!("none of these models"),
     }
 }
 
@@ -131,7 +131,7 @@ fn constants(sites: usize, sector: &Sector, size: f64) -> Operator {
             let total = all(&sz);
             size * total.clone() + 0.1 * size * (total.clone() * total) - 0.7 * size
         }
-        Sector::Charges(_) => unreachable!("none of these models"),
+        Sector::Charges(_) | Sector::Flavours(_) => unreachable!("none of these models"),
     }
 }
 

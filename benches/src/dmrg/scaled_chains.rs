@@ -13,8 +13,8 @@ use super::scales::model_file;
 use eigenforge::basis::Sector;
 use eigenforge::dmrg::{DmrgResult, run};
 use eigenforge::exact::{Model, Solve};
-use eigenforge::input::{DmrgFile, SectorSpec};
-use eigenforge::operator::{Charge, Operator};
+use eigenforge::input::DmrgFile;
+use eigenforge::operator::Operator;
 use eigenforge_runtime::solvers::{Solver, StopReason};
 use eigenforge_runtime::{Device, SolveError};
 use rayon::prelude::*;
@@ -71,11 +71,9 @@ fn right(operator: &Operator) -> f64 {
 pub fn compare(text: &str, solver: Option<Solver>) -> Result<ScaledOutcome, DmrgBenchError> {
     let file = DmrgFile::parse("random", text).map_err(|error| DmrgBenchError::RandomChain(format!("{error:?}")))?;
     let operator = file.model.operator();
-    let charges: Vec<(Charge, i64)> = match &file.model.sector {
-        SectorSpec::Charges { charges } => charges.clone(),
-        SectorSpec::Fermions { up, down } => vec![(Charge::Up, *up as i64), (Charge::Down, *down as i64)],
-        SectorSpec::Spins { two_sz } => vec![(Charge::TwoSz, *two_sz)],
-        SectorSpec::Flavours { .. } => return Ok(ScaledOutcome::default()),
+    let charges = match &file.model.sector {
+        Sector::Flavours(_) => return Ok(ScaledOutcome::default()),
+        sector => sector.charge_values(),
     };
     let Some(kinds) = operator.kinds() else { return Ok(ScaledOutcome::default()) };
     // Olsen's method finds one state.

@@ -21,10 +21,10 @@ mod listed;
 mod number;
 mod orbits;
 mod representatives;
+mod sector;
 mod sites;
 
 use crate::operator::{Charge, OperatorError, SiteLayout, Word};
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 pub use crate::operator::low_mask;
@@ -35,6 +35,7 @@ pub use lin::{DirectTables, HighPart, LinTables};
 use number::MOST_STATES;
 pub use orbits::{Orbits, OtherPart, StateLine};
 pub use representatives::WordActions;
+pub use sector::Sector;
 
 /// Number of up electrons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,59 +44,6 @@ pub struct Up(pub usize);
 /// Number of down electrons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Down(pub usize);
-
-/// The conserved numbers that fix a basis.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Sector {
-    /// Numbers of up and down electrons.
-    Fermions {
-        /// n↑
-        up: usize,
-        /// n↓
-        down: usize,
-    },
-    /// Twice the total Sᶻ of local moments.
-    Spins {
-        /// 2 Σ Sᶻ
-        two_sz: i64,
-    },
-    /// Any charges that the model conserves, of sites of any kind; none for all states.
-    Charges(Vec<(Charge, i64)>),
-}
-
-impl Sector {
-    /// The same by its charges and their values.
-    pub fn into_charges(self) -> Sector {
-        Sector::Charges(match self {
-            Sector::Fermions { up, down } => vec![(Charge::Up, up as i64), (Charge::Down, down as i64)],
-            Sector::Spins { two_sz } => vec![(Charge::TwoSz, two_sz)],
-            Sector::Charges(charges) => charges,
-        })
-    }
-
-    /// The charges that it fixes.
-    pub fn charges(&self) -> Vec<Charge> {
-        match self {
-            Sector::Fermions { .. } => vec![Charge::Up, Charge::Down],
-            Sector::Spins { .. } => vec![Charge::TwoSz],
-            Sector::Charges(charges) => charges.iter().map(|(charge, _)| *charge).collect(),
-        }
-    }
-}
-
-impl std::fmt::Display for Sector {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Sector::Fermions { up, down } => write!(f, "{up} up, {down} down"),
-            Sector::Spins { two_sz } => write!(f, "2Sz = {two_sz}"),
-            Sector::Charges(charges) if charges.is_empty() => f.write_str("all states"),
-            Sector::Charges(charges) => {
-                let all: Vec<String> = charges.iter().map(|(charge, value)| charge.valued(*value)).collect();
-                f.write_str(&all.join(", "))
-            }
-        }
-    }
-}
 
 /// The states of one sector on a number of sites.
 #[derive(Clone, Debug)]
@@ -149,7 +97,7 @@ impl Basis {
                     States::Fermions { up: combinations::words(sites, up), down: combinations::words(sites, down) };
                 Ok(Basis { word, sector, dimension: n_up * n_down, states })
             }
-            Sector::Charges(_) => unreachable!("sites of any kind have a layout"),
+            Sector::Charges(_) | Sector::Flavours(_) => unreachable!("`Word::new` refuses them"),
             Sector::Spins { two_sz } => {
                 // In 128 bits, because 2S may be any 32-bit number.
                 let (largest, two_sz) = (sites as i128 * i128::from(two_s), i128::from(two_sz));
@@ -390,7 +338,8 @@ impl Word {
     /// The layout of a sector's words.
     ///
     /// # Errors
-    /// More than 64 bits: one per site for an electron species, bits per site times sites for local moments.
+    /// More than 64 bits: one per site for an electron species, bits per site times sites for local moments. A sector of
+    /// any charges or of flavours: [`Basis::on_sites`] has its words.
     pub fn new(sites: usize, two_s: u32, sector: &Sector) -> Result<Word, OperatorError> {
         let (word, bits) = match sector {
             Sector::Fermions { .. } => (Word::Fermions { sites }, sites as u128),
@@ -398,7 +347,10 @@ impl Word {
                 let width = u32::BITS - two_s.leading_zeros();
                 (Word::Spins { sites, two_s, width }, sites as u128 * u128::from(width.max(1)))
             }
-            Sector::Charges(_) => unreachable!("sites of any kind have a layout"),
+            Sector::Charges(_) | Sector::Flavours(_) => {
+                let (found, expected) = ("electrons or local moments", "sites of any kind");
+                return Err(OperatorError::WrongSector { found, expected, advice: "use `Basis::on_sites`" });
+            }
         };
         if bits > u128::from(WORD_BITS) {
             return Err(OperatorError::TooManySites { sites, bits, limit: WORD_BITS });

@@ -1,6 +1,6 @@
 //! The additive charges that label every block: any set of U(1) charges conserved by the model.
 //!
-//! In: an operator, and the charges that a run fixes with their values ([`QuantumNumbers`]): (N↑, N↓) of electrons, N of
+//! In: an operator, and the charges that a run fixes with their values ([`Sector`]): (N↑, N↓) of electrons, N of
 //! each flavour, 2Sᶻ of local moments, numbers of bosons, or fewer, such as the number of electrons alone. Out: the charges of the whole
 //! chain, after checking that the operator conserves them and the lattice can hold them. A conserved U(1) charge is a sum
 //! over sites, so a block of sites has charges too, the charges of two blocks add up, and an operator is a set of dense
@@ -32,57 +32,21 @@ impl Sub for Charges {
     }
 }
 
-/// The charges that a run fixes, each with its value for the whole chain.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct QuantumNumbers(pub Vec<(Charge, i64)>);
-
-impl QuantumNumbers {
-    /// Fixes the number of fermions of each flavour.
-    pub fn flavours(numbers: &[usize]) -> QuantumNumbers {
-        QuantumNumbers((0..).zip(numbers).map(|(flavour, number)| (Charge::Flavour(flavour), *number as i64)).collect())
-    }
-
-    /// The charges by the names of the operator's sites: 2Sᶻ of electrons is N↑ − N↓.
-    pub(crate) fn of_sites(mut self, operator: &Operator) -> QuantumNumbers {
-        if operator.content() == Content::Fermions {
-            let moments = self.0.iter_mut().filter(|(charge, _)| *charge == Charge::TwoSz);
-            moments.for_each(|(charge, _)| *charge = Charge::Polarisation);
-        }
-        self
-    }
-
+impl Charges {
     /// The label of the whole chain.
-    pub fn total(&self) -> Charges {
-        Charges(std::array::from_fn(|k| self.0.get(k).map_or(0, |(_, value)| *value as i32)))
-    }
-
-    /// The charges without their values.
-    pub fn charges(&self) -> Vec<Charge> {
-        self.0.iter().map(|(charge, _)| *charge).collect()
+    pub(crate) fn total(numbers: &[(Charge, i64)]) -> Charges {
+        Charges(std::array::from_fn(|k| numbers.get(k).map_or(0, |(_, value)| *value as i32)))
     }
 }
 
-impl From<Sector> for QuantumNumbers {
-    fn from(sector: Sector) -> QuantumNumbers {
-        QuantumNumbers(match sector {
-            Sector::Fermions { up, down } => vec![(Charge::Up, up as i64), (Charge::Down, down as i64)],
-            Sector::Spins { two_sz } => vec![(Charge::TwoSz, two_sz)],
-            Sector::Charges(charges) => charges,
-        })
+/// The charges of a sector by the names of the operator's sites: 2Sᶻ of electrons is N↑ − N↓.
+pub(crate) fn chain_sector(sector: &Sector, operator: &Operator) -> Sector {
+    let mut numbers = sector.charge_values();
+    if operator.content() == Content::Fermions {
+        let moments = numbers.iter_mut().filter(|(charge, _)| *charge == Charge::TwoSz);
+        moments.for_each(|(charge, _)| *charge = Charge::Polarisation);
     }
-}
-
-impl std::fmt::Display for QuantumNumbers {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.0.is_empty() {
-            return f.write_str("no fixed charge");
-        }
-        for (place, (charge, value)) in self.0.iter().enumerate() {
-            f.write_str(if place > 0 { ", " } else { "" })?;
-            f.write_str(&charge.valued(*value))?;
-        }
-        Ok(())
-    }
+    Sector::Charges(numbers)
 }
 
 /// The independent U(1) charges, among those of the language, that every term of an operator conserves.
@@ -136,19 +100,19 @@ fn conserved_on_kinds(operator: &Operator) -> Vec<Charge> {
 ///
 /// # Errors
 /// The term and the charge it changes; a charge of another kind of site; values without a state.
-pub(crate) fn check(operator: &Operator, numbers: &QuantumNumbers) -> Result<(), OperatorError> {
-    let charges = numbers.charges();
+pub(crate) fn check(operator: &Operator, sector: &Sector) -> Result<(), OperatorError> {
+    let (numbers, charges) = (sector.charge_values(), sector.charges());
     operator.refuse_projections("DMRG")?;
     operator.check(&charges)?;
     if operator.content() == Content::Mixed {
-        return check_range(operator, numbers);
+        return check_range(operator, sector);
     }
     for charge in &charges {
         check_kind(operator, *charge)?;
     }
     let sites = operator.sites();
-    let empty = |reason: String| Err(OperatorError::EmptySector { sector: numbers.to_string(), sites, reason });
-    for (charge, value) in &numbers.0 {
+    let empty = |reason: String| Err(OperatorError::EmptySector { sector: sector.to_string(), sites, reason });
+    for (charge, value) in &numbers {
         let sites = sites as i64;
         let flavours = operator.flavours().max(2) as i64;
         let (least, most) = match charge {
@@ -171,7 +135,7 @@ pub(crate) fn check(operator: &Operator, numbers: &QuantumNumbers) -> Result<(),
             other => format!("{other} must lie between {least} and {most}"),
         });
     }
-    if let [(Charge::TwoSz, two_sz)] = numbers.0[..] {
+    if let [(Charge::TwoSz, two_sz)] = numbers[..] {
         let most = sites as i64 * i64::from(operator.two_s());
         if (two_sz + most) % 2 != 0 {
             let parity = if most % 2 == 0 { "even" } else { "odd" };
@@ -182,20 +146,20 @@ pub(crate) fn check(operator: &Operator, numbers: &QuantumNumbers) -> Result<(),
 }
 
 /// Checks that declared sites can hold the charges.
-fn check_range(operator: &Operator, numbers: &QuantumNumbers) -> Result<(), OperatorError> {
+fn check_range(operator: &Operator, sector: &Sector) -> Result<(), OperatorError> {
     let kinds = operator.kinds_or_implied();
-    for (charge, value) in &numbers.0 {
-        if *charge == Charge::Parity {
+    for (charge, value) in sector.charge_values() {
+        if charge == Charge::Parity {
             return Err(OperatorError::ParityInDmrg);
         }
         let ends = |kind: &SiteKind| {
-            let values = || kind.states().map(|state| kind.charge(*charge, state));
+            let values = || kind.states().map(|state| kind.charge(charge, state));
             (values().min().unwrap_or(0), values().max().unwrap_or(0))
         };
         let (least, most) = kinds.iter().map(ends).fold((0, 0), |sum, own| (sum.0 + own.0, sum.1 + own.1));
-        if !(least..=most).contains(value) {
-            let reason = format!("{charge}{} must lie between {least} and {most}", twice(*charge));
-            return Err(OperatorError::EmptySector { sector: numbers.to_string(), sites: kinds.len(), reason });
+        if !(least..=most).contains(&value) {
+            let reason = format!("{charge}{} must lie between {least} and {most}", twice(charge));
+            return Err(OperatorError::EmptySector { sector: sector.to_string(), sites: kinds.len(), reason });
         }
     }
     Ok(())

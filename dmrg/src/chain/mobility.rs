@@ -78,7 +78,7 @@ fn hidden(chain: &Chain, part: f64) -> usize {
     };
     let first: Vec<usize> = chain.local.iter().scan(0, next).collect();
     let all: usize = chain.local.iter().map(modes).sum();
-    let most = all.saturating_sub(chain.numbers.0.len());
+    let most = all.saturating_sub(chain.numbers.len());
     let (mut pivots, least): (HashMap<usize, Change>, f64) = (HashMap::new(), part * chain.units.largest);
     for term in chain.terms.iter().filter(|term| chain.sum.operators.size(term) >= least) {
         if pivots.len() >= most {

@@ -21,8 +21,9 @@ pub(super) mod units;
 
 use crate::MOST_SITES;
 use crate::error::DmrgError;
-use charges::{Charges, QuantumNumbers};
-use eigenforge_core::operator::{Carrier, Factor, Gauge, Operator, OperatorError, SiteKind};
+use charges::Charges;
+use eigenforge_core::basis::Sector;
+use eigenforge_core::operator::{Carrier, Charge, Factor, Gauge, Operator, OperatorError, SiteKind};
 use form::SuperblockForm;
 use operator_sum::OperatorSum;
 use reachable::Reachable;
@@ -52,8 +53,8 @@ pub struct Chain {
     pub(crate) terms: Vec<Term>,
     /// The units of energies.
     pub units: Units,
-    /// The charges that are fixed.
-    pub numbers: QuantumNumbers,
+    /// The charges that are fixed, each with its value for the whole chain.
+    pub numbers: Vec<(Charge, i64)>,
     /// Total charges of the whole chain.
     pub(crate) total: Charges,
     /// Charges that parts of the chain can have.
@@ -69,27 +70,23 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Checks the operator against the fixed charges (a [`Sector`](eigenforge_core::basis::Sector) or any [`QuantumNumbers`]) and
-    /// lays it out.
+    /// Checks the operator against the charges of the sector and lays it out.
     ///
     /// # Errors
     /// An operator that is not Hermitian or does not conserve the charges, a sector that the sites cannot hold, an order that is not a permutation of the sites, fewer than three sites.
-    pub fn new(
-        operator: &Operator,
-        numbers: impl Into<QuantumNumbers>,
-        order: Option<Vec<usize>>,
-    ) -> Result<Chain, DmrgError> {
+    pub fn new(operator: &Operator, sector: Sector, order: Option<Vec<usize>>) -> Result<Chain, DmrgError> {
         let operator = operator.reduced();
-        let numbers = numbers.into().of_sites(&operator);
+        let sector = charges::chain_sector(&sector, &operator);
+        let (numbers, charges) = (sector.charge_values(), sector.charges());
         if operator.is_complex() {
-            operator.check(&numbers.charges())?;
+            operator.check(&charges)?;
         }
         let (gauge, operator) = operator.in_real_gauge();
-        if numbers.0.len() > charges::COUNT {
+        if numbers.len() > charges::COUNT {
             let (option, expected) = ("charges", "at most 6");
-            return Err(DmrgError::Option { option, expected, found: numbers.0.len().to_string() });
+            return Err(DmrgError::Option { option, expected, found: numbers.len().to_string() });
         }
-        charges::check(&operator, &numbers)?;
+        charges::check(&operator, &sector)?;
         let sites = operator.sites();
         if sites > MOST_SITES {
             return Err(DmrgError::TooLong { sites, most: MOST_SITES });
@@ -98,21 +95,21 @@ impl Chain {
             return Err(DmrgError::TooShort { sites });
         }
         let order = ordering::checked(order, sites)?;
-        let kinds = kinds_of(&operator, &numbers.charges());
+        let kinds = kinds_of(&operator, &charges);
         let along: Vec<SiteKind> = order.iter().map(|site| kinds[*site]).collect();
-        let (local, total) = (SiteList::new(&along, &numbers.charges()), numbers.total());
+        let (local, total) = (SiteList::new(&along, &charges), Charges::total(&numbers));
         let local = if operator.is_complex() { local.behind_phases() } else { local };
         let positions = positions_behind(local.len() - order.len(), &order);
         let labels = Reachable::labels(&local, total);
         if labels > MOST_LABELS {
             return Err(DmrgError::TooManyLabels { sites, labels, most: MOST_LABELS });
         }
-        let (rest, shared) = units::without_shared(&operator, &kinds, &numbers);
+        let (rest, shared) = units::without_shared(&operator, &kinds, &charges);
         let mut terms = Terms::new(&rest, &local, &positions)?;
         let reachable = Reachable::new(&local, total);
         if reachable.cut(0).is_empty() {
             let reason = "no configuration of the sites has all these charges".into();
-            return Err(OperatorError::EmptySector { sector: numbers.to_string(), sites, reason }.into());
+            return Err(OperatorError::EmptySector { sector: sector.to_string(), sites, reason }.into());
         }
         acting::keep_acting(&mut terms, &local, &reachable);
         let units = units::normalise(&mut terms, shared, total);

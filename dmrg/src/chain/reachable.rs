@@ -125,7 +125,6 @@ fn common_divisor(a: u32, b: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::charges::QuantumNumbers;
     use super::super::site_list::kinds_of;
     use super::*;
     use eigenforge_core::basis::Sector;
@@ -136,9 +135,9 @@ mod tests {
     fn labels_are_counted_before_they_are_listed() {
         for two_sz in [0, 2, -4] {
             let ring = (0..8).map(|i| build::sdots(i, (i + 1) % 8)).sum::<Operator>();
-            let numbers = QuantumNumbers::from(Sector::Spins { two_sz });
+            let numbers = Sector::Spins { two_sz };
             let ring = ring.reduced();
-            let (charges, total) = (numbers.charges(), numbers.total());
+            let (charges, total) = (numbers.charges(), Charges::total(&numbers.charge_values()));
             let local = SiteList::new(&kinds_of(&ring, &charges), &charges);
             let listed: usize = (0..=8).map(|p| Reachable::new(&local, total).cut(p).len()).sum();
             assert_eq!(Reachable::labels(&local, total), listed as u128);

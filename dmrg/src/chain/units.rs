@@ -11,7 +11,7 @@
 //! [`Units::least`] is the smallest coupling. An energy is wanted to a part of it ([`Units::resolution`]), however large the others are, as
 //! far as their rounding allows ([`Units::rounding`]).
 
-use super::charges::{Charges, QuantumNumbers};
+use super::charges::Charges;
 use super::terms::{Term, Terms};
 use eigenforge_core::operator::{Charge, Operator, Product, SiteKind};
 use eigenforge_runtime::solvers::lean::{DavidsonLimits, Precision};
@@ -115,15 +115,11 @@ impl Units {
 }
 
 /// Removes the constants of a sector from an operator; returns the rest and μ_k of each charge.
-pub(crate) fn without_shared(
-    operator: &Operator,
-    kinds: &[SiteKind],
-    numbers: &QuantumNumbers,
-) -> (Operator, Vec<f64>) {
+pub(crate) fn without_shared(operator: &Operator, kinds: &[SiteKind], charges: &[Charge]) -> (Operator, Vec<f64>) {
     let sites = operator.sites();
     let (mut rest, mut shared) = (operator.clone().on_sites(sites), Vec::new());
-    for charge in numbers.charges() {
-        let carriers = carriers(kinds, charge);
+    for charge in charges {
+        let carriers = carriers(kinds, *charge);
         let mu = common(carriers.iter().map(|(product, weight)| rest.coefficient(product) / weight).collect());
         if mu != 0.0 {
             for (product, weight) in &carriers {

@@ -284,7 +284,7 @@ fn descending(mut weights: Vec<(f64, Charges)>) -> Vec<(f64, Charges)> {
 fn cut(chain: &Chain, left_sites: usize, weights: &[(f64, Charges)]) -> CutRecord {
     let entropy = weights.iter().filter(|(w, _)| *w > 0.0).map(|(w, _)| -w * w.ln()).sum::<f64>().max(0.0);
     let shown = &weights[..weights.len().min(SHOWN_WEIGHTS)];
-    let used = chain.numbers.0.len();
+    let used = chain.numbers.len();
     CutRecord {
         left_sites,
         entropy,

@@ -97,13 +97,13 @@ impl<'o> ObservedPlan<'o> {
         let (sites, kinds, known) = (chain.kinds(), Vec::new(), HashMap::new());
         let mut planner = Planner { chain, position, sites, terms, kinds, known };
         let (mut wanted, mut contracted, mut ways) = (BTreeSet::new(), Vec::new(), Vec::new());
-        let charges = chain.numbers.charges();
         for observable in observables {
             let mut of_this = Vec::new();
             for operator in observable.reduced(&planner.sites)? {
                 let operator = chain.in_gauge(&operator);
-                let stays =
-                    |product: &[Factor]| charges.iter().all(|charge| charge.change_on(product, &planner.sites) == 0);
+                let stays = |product: &[Factor]| {
+                    chain.numbers.iter().all(|(charge, _)| charge.change_on(product, &planner.sites) == 0)
+                };
                 let terms: Vec<_> = operator.terms().filter(|(product, _)| stays(product)).collect();
                 let sources = planner.sources(&terms)?;
                 let few = |sources: &Vec<(f64, Source)>| {

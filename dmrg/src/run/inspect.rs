@@ -41,7 +41,7 @@ pub fn operator_sum(chain: &Chain) -> String {
         before = Some(table);
     }
     let _ = writeln!(out, "constant {:+}", chain.units.constant);
-    for ((charge, value), mu) in chain.numbers.0.iter().zip(&chain.units.shared).filter(|(_, mu)| **mu != 0.0) {
+    for ((charge, value), mu) in chain.numbers.iter().zip(&chain.units.shared).filter(|(_, mu)| **mu != 0.0) {
         let _ = writeln!(out, "constant in the sector {:+} ({mu:+} times {charge}, {value})", mu * *value as f64);
     }
     out

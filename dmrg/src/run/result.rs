@@ -16,8 +16,9 @@ use crate::sweep::sweep_record::{SweepRecord, SweepStop};
 use eigenforge_core::observable::Averages;
 use eigenforge_runtime::solvers::lean::CardWork;
 use serde::{Deserialize, Serialize};
+use std::ops::{Deref, DerefMut};
 
-/// What a run found.
+/// What a run found. Fields of its [`SearchRecord`] are read as its own.
 #[derive(Clone, Debug)]
 pub struct DmrgResult {
     /// ⟨H⟩ of the state.
@@ -28,46 +29,70 @@ pub struct DmrgResult {
     pub variance: Option<f64>,
     /// Its standard error, where it was computed from few vectors; `None` where it is good to rounding.
     pub variance_error: Option<f64>,
-    /// The energy at no discarded weight, if sweeps settled at two numbers of states.
-    pub extrapolated: Option<Extrapolated>,
-    /// The sweeps.
-    pub sweeps: Vec<SweepRecord>,
-    /// Steps of the infinite-lattice algorithm before them.
-    pub growth: Vec<GrowthRecord>,
-    /// Why they ended.
+    /// Why the sweeps ended.
     pub stop: SweepStop,
-    /// One-site sweeps at the end, if they were asked for.
-    pub polish: Option<PolishRecord>,
-    /// Σ w_i E_i, if states were asked for that share their kept states.
-    pub average: Option<f64>,
-    /// The states above this one, if they were asked for, ascending.
-    pub excited: Vec<ExcitedState>,
-    /// The cuts, left to right.
-    pub cuts: Vec<CutRecord>,
+    /// How the search went.
+    pub search: SearchRecord,
     /// Averages in the lowest state, on the sites of the lattice: the standard ones and [`Options::observables`].
     pub averages: Averages,
     /// Averages of [`Options::observables`] in each state, the lowest first; empty if there are none.
     pub state_averages: Vec<Averages>,
-    /// The lowest levels of the whole sector, where it is small enough to be diagonalised beside the sweeps.
-    pub check: Option<SectorCheck>,
-    /// Searches that had ended above their states and were done again.
-    pub restarts: Vec<Restart>,
     /// What a careful reader must know.
     pub warnings: Vec<String>,
-    /// The memory plan and what was taken and held, if the engine counts.
-    pub memory: Option<MemoryUse>,
-    /// What each card did of the products with H, the one that leads first; empty on the CPU.
-    pub cards: Vec<CardWork>,
     /// Starts of the lowest state that were compared.
     pub starts: usize,
-    /// Sweeps that a checkpoint had already done.
-    pub resumed: usize,
     /// Seconds of the sweeps.
     pub sweeping: f64,
     /// Seconds of the variances, which certify the energies.
     pub certifying: f64,
     /// Seconds of entropies and averages.
     pub measuring: f64,
+}
+
+/// How a search went, as reports have it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SearchRecord {
+    /// Σ w_i E_i of states that share their kept states; `None` where each has its own.
+    pub average: Option<f64>,
+    /// The energy at no discarded weight, if sweeps settled at two numbers of states.
+    pub extrapolated: Option<Extrapolated>,
+    /// Steps of the infinite-lattice algorithm; empty unless the chain was grown.
+    pub growth: Vec<GrowthRecord>,
+    /// The sweeps, in order.
+    pub sweeps: Vec<SweepRecord>,
+    /// One-site sweeps at the end, if they were asked for.
+    pub polish: Option<PolishRecord>,
+    /// The states above the lowest, if they were asked for, ascending.
+    pub excited: Vec<ExcitedState>,
+    /// The lowest levels of the whole sector, where it is small enough to be diagonalised beside the sweeps.
+    pub check: Option<SectorCheck>,
+    /// Searches that had ended above their states and were done again from the exact ones.
+    pub restarts: Vec<Restart>,
+    /// Sweeps that a checkpoint had already done.
+    #[serde(rename = "resumed_sweeps")]
+    pub resumed: usize,
+    /// The cuts from left to right: entropy and the largest weights.
+    pub cuts: Vec<CutRecord>,
+    /// The memory plan and what was taken and held, if the engine counts.
+    #[serde(rename = "memory_held")]
+    pub memory: Option<MemoryUse>,
+    /// What each card did of the products with H, the one that leads first; empty on the CPU.
+    #[serde(default)]
+    pub cards: Vec<CardWork>,
+}
+
+impl Deref for DmrgResult {
+    type Target = SearchRecord;
+
+    fn deref(&self) -> &SearchRecord {
+        &self.search
+    }
+}
+
+impl DerefMut for DmrgResult {
+    fn deref_mut(&mut self) -> &mut SearchRecord {
+        &mut self.search
+    }
 }
 
 /// A state above the lowest.
@@ -115,28 +140,26 @@ pub(crate) fn settled_points(options: &Options, sweeps: &[SweepRecord]) -> Vec<(
 impl SearchResult {
     /// What one search found, without what is known of other states.
     pub(crate) fn found(self, options: &Options, variance: Option<Variance>, walked: ChainMeasurements) -> DmrgResult {
+        let search = SearchRecord {
+            extrapolated: extrapolate(&settled_points(options, self.progress.counted())),
+            growth: self.progress.growth,
+            sweeps: self.progress.sweeps,
+            polish: self.polish,
+            resumed: self.resumed,
+            cuts: walked.cuts,
+            ..SearchRecord::default()
+        };
         DmrgResult {
             energy: self.energy,
             energy_error: None,
-            polish: self.polish,
-            average: None,
             variance: variance.map(|of| of.value),
             variance_error: variance.and_then(|of| of.error),
-            extrapolated: extrapolate(&settled_points(options, self.progress.counted())),
-            starts: self.progress.starts,
-            warnings: self.progress.leg.sentence().into_iter().collect(),
-            growth: self.progress.growth,
-            sweeps: self.progress.sweeps,
             stop: self.stop,
-            excited: Vec::new(),
-            cuts: walked.cuts,
+            search,
             averages: walked.averages,
             state_averages: Vec::new(),
-            check: None,
-            restarts: Vec::new(),
-            memory: None,
-            cards: Vec::new(),
-            resumed: self.resumed,
+            warnings: self.progress.leg.sentence().into_iter().collect(),
+            starts: self.progress.starts,
             sweeping: 0.0,
             certifying: 0.0,
             measuring: 0.0,
@@ -197,7 +220,7 @@ impl DmrgResult {
             step.energy_per_site = step.energy_per_site.map(|energy| units.scale * energy);
             step.residual *= units.scale;
         }
-        for state in &mut self.excited {
+        for state in &mut self.search.excited {
             state.energy = units.energy(state.energy);
             error(&mut state.energy_error);
             [&mut state.variance, &mut state.variance_error].into_iter().for_each(square);

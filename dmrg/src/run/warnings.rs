@@ -57,7 +57,7 @@ impl DmrgResult {
                 .push("the variance was not computed, because the kept states of a site are missing".into()),
             Some(variance) => self.warnings.extend(of_variance("", variance, &last, chain)),
         }
-        for (number, state) in self.excited.iter().enumerate() {
+        for (number, state) in self.search.excited.iter().enumerate() {
             self.warnings.extend(of_excited(number + 1, state, &last, chain));
         }
         self.compare(&last, options, chain);
@@ -81,11 +81,12 @@ impl DmrgResult {
 
     /// Compares with the exact levels, if they are known, or warns that nothing is known.
     fn compare(&mut self, last: &SweepRecord, options: &Options, chain: &Chain) {
-        let Some(check) = &self.check else { return self.hindered(chain) };
+        let Some(check) = &self.search.check else { return self.hindered(chain) };
         let units = &chain.units;
         let strict = (OFF * units.least).max(ROUNDINGS * units.rounding()).max(OF_TOLERANCE * options.tolerance);
         let found = std::iter::once((self.energy, last));
-        let found = found.chain(self.excited.iter().map(|state| (state.energy, state.sweeps.last().unwrap_or(last))));
+        let found =
+            found.chain(self.search.excited.iter().map(|state| (state.energy, state.sweeps.last().unwrap_or(last))));
         for (state, ((found, last), (exact, error))) in found.zip(check.energies.iter().zip(&check.errors)).enumerate()
         {
             let allowed = strict + error + units.explained(last).min(MOST_EXPLAINED * units.norm);
@@ -178,7 +179,7 @@ fn of_variance(of: &str, variance: f64, last: &SweepRecord, chain: &Chain) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SectorCheck;
+    use crate::{SearchRecord, SectorCheck};
     use eigenforge_core::basis::Sector;
     use eigenforge_core::lattice::Lattice;
     use eigenforge_core::models::xxz;
@@ -198,7 +199,8 @@ mod tests {
     /// The warnings for a run with this variance whose last sweep discarded this weight.
     fn warnings(variance: Option<f64>, discarded: f64, stop: SweepStop) -> Vec<String> {
         let sweep = SweepRecord { discarded, kept: 64, energy: -1.0, ..SweepRecord::default() };
-        warned(DmrgResult { variance, sweeps: vec![sweep, sweep], stop, ..empty() }, 1.0)
+        let search = SearchRecord { sweeps: vec![sweep, sweep], ..SearchRecord::default() };
+        warned(DmrgResult { variance, stop, search, ..empty() }, 1.0)
     }
 
     #[test]
@@ -217,9 +219,11 @@ mod tests {
 
     #[test]
     fn an_energy_that_is_not_the_exact_one_is_told() {
-        let check =
-            |energy| Some(SectorCheck { dimension: 20, energies: vec![energy], errors: vec![0.0], seconds: 0.0 });
-        let found = |energy| DmrgResult { variance: Some(0.0), check: check(energy), ..empty() };
+        let found = |energy| {
+            let check = SectorCheck { dimension: 20, energies: vec![energy], errors: vec![0.0], seconds: 0.0 };
+            let search = SearchRecord { check: Some(check), ..SearchRecord::default() };
+            DmrgResult { variance: Some(0.0), search, ..empty() }
+        };
         assert!(warned(found(-1.0), 1.0).is_empty());
         let said = warned(found(-1.001), 1.0);
         assert!(said.len() == 1 && said[0].contains("from the exact energy"), "{said:?}");
@@ -235,27 +239,16 @@ mod tests {
 
     fn empty() -> DmrgResult {
         DmrgResult {
-            cards: Vec::new(),
             energy: -1.0,
             energy_error: None,
-            average: None,
             variance: None,
             variance_error: None,
-            extrapolated: None,
-            sweeps: Vec::new(),
-            growth: Vec::new(),
             stop: SweepStop::Converged,
-            polish: None,
-            excited: Vec::new(),
-            cuts: Vec::new(),
+            search: SearchRecord::default(),
             averages: eigenforge_core::observable::Averages::default(),
             state_averages: Vec::new(),
-            check: None,
-            restarts: Vec::new(),
             warnings: Vec::new(),
-            memory: None,
             starts: 2,
-            resumed: 0,
             sweeping: 0.0,
             certifying: 0.0,
             measuring: 0.0,

@@ -67,7 +67,7 @@ fn products(model: &Model) -> f64 {
                 _ => pairs * model.dimension() as f64,
             }
         }
-        Sector::Charges(_) => pairs * model.dimension() as f64,
+        Sector::Charges(_) | Sector::Flavours(_) => pairs * model.dimension() as f64,
     }
 }
 

@@ -121,7 +121,7 @@ impl GeneralMultiply {
         request.complete(&mut plan.diagonal);
         let particles = match model.sector() {
             Sector::Fermions { up, down } => [*up as u32, *down as u32],
-            Sector::Spins { .. } | Sector::Charges(_) => [u32::MAX; 2],
+            Sector::Spins { .. } | Sector::Charges(_) | Sector::Flavours(_) => [u32::MAX; 2],
         };
         Ok(Some(GeneralMultiply { plan, tables, lists, turn, particles }))
     }

@@ -69,7 +69,7 @@ impl Way for KroneckerWay {
                 |product| Fit::Refuses(format!("{} acts on electrons of both spins", product_text(product))),
                 |_| Fit::Takes,
             ),
-            Sector::Spins { .. } | Sector::Charges(_) => Fit::Foreign,
+            Sector::Spins { .. } | Sector::Charges(_) | Sector::Flavours(_) => Fit::Foreign,
         }
     }
 

@@ -135,7 +135,7 @@ impl LevelStates {
 
     /// Takes the level's own states out of a vector of the same sector; leaves one of another sector as it is.
     fn take_out(&self, vector: &mut [Complex64], target: &ResponseTarget) -> Result<(), RunError> {
-        let is_same = target.model.charges_of_sector() == self.model.charges_of_sector()
+        let is_same = target.model.sector().charge_values() == self.model.sector().charge_values()
             && target.model.momentum() == self.model.momentum();
         if !is_same {
             return Ok(());

@@ -27,7 +27,7 @@ impl Model {
         operator: &Operator,
         momentum: Option<&[i64]>,
     ) -> Result<Vec<ResponseTarget>, OperatorError> {
-        let (kinds, charges) = (self.site_kinds(), self.charges_of_sector());
+        let (kinds, charges) = (self.site_kinds(), self.sector().charge_values());
         let operator = operator.clone().on_kinds(&kinds).reduced();
         let mut parts: BTreeMap<Vec<i64>, Vec<(f64, Product)>> = BTreeMap::new();
         for (product, coefficient) in operator.terms() {

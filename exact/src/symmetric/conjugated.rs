@@ -22,7 +22,7 @@ pub(crate) struct Conjugated {
 impl Conjugated {
     pub(crate) fn new(user: &Model) -> Option<Conjugated> {
         let sector = user.symmetric().filter(|sector| !sector.is_by_species())?;
-        let charges = user.charges_of_sector();
+        let charges = user.sector().charge_values();
         let group = sector.group().with_conjugation(user.operator(), &charges)?;
         let model = user.in_sector(group, sector.layout().clone(), sector.storage).ok()?;
         Some(Conjugated { model })

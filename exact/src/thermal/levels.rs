@@ -39,7 +39,7 @@ impl Model {
 
     /// The part of an operator that leaves the charges of the sector as they are.
     pub(super) fn part_within(&self, operator: &Operator) -> Operator {
-        let (kinds, charges) = (self.site_kinds(), self.charges_of_sector());
+        let (kinds, charges) = (self.site_kinds(), self.sector().charge_values());
         let operator = operator.clone().on_kinds(&kinds).reduced();
         let stays =
             |product: &[_]| charges.iter().all(|(charge, _): &(Charge, i64)| charge.change_on(product, &kinds) == 0);

@@ -4,8 +4,8 @@ use super::device::override_kernels;
 use super::{RunContext, Solved};
 use crate::Error;
 use crate::dmrg::{
-    self, CardsPlan, Chain, Checkpoint, DmrgError, DmrgResult, Forecast, MemoryPlan, MemoryRequest, Options,
-    SweepProgress,
+    self, CardsPlan, Chain, Checkpoint, DmrgError, DmrgResult, ExcitedState, Forecast, MemoryPlan, MemoryRequest,
+    Options, SweepProgress,
 };
 use crate::input::DmrgFile;
 use crate::problem::{ChainProblem, Problem};
@@ -165,6 +165,9 @@ fn outcome(
     let (solve, certify, observables) = (found.sweeping, found.certifying, found.measuring);
     let energies = std::iter::once(found.energy).chain(found.excited.iter().map(|state| state.energy)).collect();
     let notes = chain.warnings.iter().cloned().chain(found.warnings).collect();
+    let each = |lowest: Option<f64>, value: fn(&ExcitedState) -> Option<f64>| {
+        std::iter::once(lowest).chain(found.search.excited.iter().map(value)).collect()
+    };
     let cluster = ClusterRecord::new(&model.lattice);
     let family = FamilyRecord::Chain(Box::new(ChainRecord {
         structure_factor: StructureFactor::new(&found.averages, &cluster),
@@ -175,29 +178,14 @@ fn outcome(
         complex: chain.is_complex(),
         longest_bond: dmrg::bandwidth(&model.lattice, &chain.order),
         operator_sum_width: chain.sum.width(),
-        energy_errors: std::iter::once(found.energy_error)
-            .chain(found.excited.iter().map(|state| state.energy_error))
-            .collect(),
-        variances: std::iter::once(found.variance).chain(found.excited.iter().map(|state| state.variance)).collect(),
-        variance_errors: std::iter::once(found.variance_error)
-            .chain(found.excited.iter().map(|state| state.variance_error))
-            .collect(),
-        average: found.average,
-        extrapolated: found.extrapolated,
-        discarded: match found.sweeps.last() {
+        energy_errors: each(found.energy_error, |state| state.energy_error),
+        variances: each(found.variance, |state| state.variance),
+        variance_errors: each(found.variance_error, |state| state.variance_error),
+        discarded: match found.search.sweeps.last() {
             Some(sweep) => sweep.discarded,
-            None => found.growth.iter().map(|step| step.discarded).fold(0.0, f64::max),
+            None => found.search.growth.iter().map(|step| step.discarded).fold(0.0, f64::max),
         },
-        polish: found.polish,
-        growth: found.growth,
-        excited: found.excited,
-        sweeps: found.sweeps,
-        check: found.check,
-        restarts: found.restarts,
-        resumed_sweeps: found.resumed,
-        cuts: found.cuts,
-        memory_held: found.memory,
-        cards: found.cards,
+        search: found.search,
     }));
     let record = ModelRecord { name: model.model.name().into(), file: model.name.clone(), text: model.text.clone() };
     let outcome = context.outcome(devices, record, memory, notes, how, family);

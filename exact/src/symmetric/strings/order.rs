@@ -52,7 +52,7 @@ impl ByStrings {
     pub(crate) fn new(user: &Model) -> Option<ByStrings> {
         let fits = |sector: &&SymmetricSector| sector.makes_rows() && !sector.asks_for_table();
         let sector = user.symmetric().filter(fits).filter(|sector| !sector.group.conjugates())?;
-        let charges = user.charges_of_sector();
+        let charges = user.sector().charge_values();
         let layout = SiteLayout::new(sector.layout().kinds()).by_species(low_species(user, sector, &charges)?);
         by_halves(&moving(user.operator().terms(), &layout), layout.kinds().len() as u32)?;
         let model = user.in_sector(sector.group.clone(), layout, sector.storage).ok()?;
