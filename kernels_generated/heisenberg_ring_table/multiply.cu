@@ -416,6 +416,16 @@ __device__ __forceinline__ u32 stabiliser_at(i64 place, word_t word, const u32* 
     return (has_stabiliser[place / WORD_BITS] >> place % WORD_BITS & 1u) != 0 ? stabiliser_of(word) : 1;
 }
 
+// What a card does of a launch: all of it, or where CARDS cards work as one device the share of CARD, a run of the items.
+#ifndef CARDS
+#define CARDS 1
+#define CARD 0
+#endif
+#define SHARE_FIRST(count) ((i64)(count) * CARD / CARDS)
+#define SHARE_END(count) ((i64)(count) * (CARD + 1) / CARDS)
+#define OF_THIS_CARD(item, count) (SHARE_FIRST(count) <= (i64)(item) && (i64)(item) < SHARE_END(count))
+#define SHARE_BLOCK (blockIdx.x - (u32)SHARE_FIRST(gridDim.x))
+#define SHARE_BLOCKS (u32)(SHARE_END(gridDim.x) - SHARE_FIRST(gridDim.x))
 // The table. Rows stand by slices, one for each lane of a warp; a slice has as many slots a row as its longest row, those of one
 // number beside each other. A slot has the place of the partner in its lowest `index_bits` bits,
 // above them the code of its value, and
@@ -580,7 +590,8 @@ pair_parts(const value_t* __restrict__ x, value_t* __restrict__ staged, i64 stat
     }
 }
 
-// Rows from the table. Blocks that are at work take rows that follow each other, whose partners are few enough for L2.
+// Rows from the table: of several cards each takes a run of them. Blocks that are at work take rows that follow each other, whose partners
+// are few enough for L2.
 extern "C" __global__ void __launch_bounds__(THREADS)
 multiply(const value_t* __restrict__ x, const value_t* __restrict__ staged, value_t* __restrict__ y,
          double* __restrict__ partials, i64 kept, i64 states, const u32* __restrict__ imaginary_place,
@@ -599,11 +610,11 @@ multiply(const value_t* __restrict__ x, const value_t* __restrict__ staged, valu
     __syncthreads();
     const Parts* paired = reinterpret_cast<const Parts*>(staged);
     const u32 index_mask = (1u << index_bits) - 1u;
-    const i64 turn = (i64)gridDim.x * THREADS, turns = (kept + turn - 1) / turn;
+    const i64 blocks = (kept + THREADS - 1) / THREADS, behind = SHARE_END(blocks);
     const int lane = threadIdx.x % WARP;
     double x_dot_y = 0.0;
-    for (i64 k = 0; k < turns; ++k) {
-        const i64 row = (k * (i64)gridDim.x + blockIdx.x) * THREADS + threadIdx.x;
+    for (i64 block = SHARE_FIRST(blocks) + SHARE_BLOCK; block < behind; block += SHARE_BLOCKS) {
+        const i64 row = block * THREADS + threadIdx.x;
         if (row >= kept) break;
         const i64 slice = row / WARP;
         const u32 start = slice_start[slice];

@@ -95,7 +95,7 @@ impl CardTraffic {
             vectors.write("across", &mut *rows.added).i32(step_name, step)
         };
         Ok(match self {
-            CardTraffic::Copies(copies, reader) => match launch.entry.starts_with(reader) {
+            CardTraffic::Copies(copies, reader) => match launch.entry.starts_with(*reader) {
                 true => {
                     // Made beside the launches before, which read a card's own elements alone.
                     copies.finish()?;

@@ -6,7 +6,7 @@ use crate::{InSector, Model, MultiplyPlan};
 use eigenforge_core::lattice::{Lattice, LatticeKind};
 use eigenforge_core::operator::{Charge, MatrixStorage, Operator, SiteKind, Spin, Symmetry, build};
 use eigenforge_runtime::simulate::Schedule;
-use eigenforge_runtime::testing::{devices_of_many_launches, simulated_with_warps_of};
+use eigenforge_runtime::testing::{devices_of_many_launches, simulated_with_warps_of, teams};
 use eigenforge_runtime::{Device, LinearOperator, Scalar};
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::SlotCodes;
@@ -212,6 +212,35 @@ fn random_rings() {
     }
 }
 
+/// Several cards share the rows of real sectors, of complex ones and of those that are their own conjugates, with the numbers of one card.
+#[test]
+fn several_cards_share_the_rows() {
+    use build::{scalar, sdots, sm, sp, sz};
+    let turned = |i: usize, j: usize| {
+        plus_adjoint((scalar(0.5) + 0.21 * build::imaginary_unit()) * sp(i) * sm(j)) + 0.8 * (sz(i) * sz(j))
+    };
+    let (one, cards) = (devices_of_many_launches(Schedule::Forward), teams(&[2]));
+    for (bond, symmetry) in [
+        (bond_sum(&ring(12), sdots), k(&[6]).reflection(-1)),
+        (bond_sum(&ring(12), turned), k(&[1])),
+        (bond_sum(&ring(12), sdots), k(&[1])),
+    ] {
+        let sector = spins(bond, 0).symmetry(&symmetry.storage(MatrixStorage::Table)).unwrap();
+        let model = sector.in_real_gauge();
+        let plan = model.multiply(ScalarType::F64).unwrap();
+        let states = plan.way::<PartnerRows>().unwrap().plan().rows.states;
+        let x: Vec<f64> = random(model.dimension() as usize, 11);
+        for room in [u64::MAX, plan.way::<PartnerRows>().unwrap().plan().predicted_bytes(states / 3)] {
+            let of_one: Vec<_> = one.iter().map(|device| product(model, in_room(&plan, room), &x, device).0).collect();
+            for device in &cards {
+                let (y, ..) = product(model, in_room(&plan, room), &x, device);
+                let same = |of_one: &Vec<f64>| of_one.iter().zip(&y).all(|(a, b)| (a - b).abs() < 1e-14);
+                assert!(of_one.iter().all(same), "{}", device.name());
+            }
+        }
+    }
+}
+
 /// Where codes do not fit beside the place they stand in bytes of their own, with the same product.
 #[test]
 fn codes_of_their_own() {
@@ -240,7 +269,7 @@ fn a_table_is_refused_by_name() {
     let table = sector(MatrixStorage::Table).unwrap();
     let refused =
         table.hamiltonian(table.multiply(ScalarType::F64).unwrap(), &Device::cpu()).err().unwrap().to_string();
-    assert!(refused.contains("one GPU") && refused.contains("\"direct\""), "{refused}");
+    assert!(refused.contains("GPUs of one process") && refused.contains("\"direct\""), "{refused}");
     let long = bond_sum(&ring(70), build::sdots).two_sz(66).unwrap();
     let refused = long.symmetry(&k(&[0]).storage(MatrixStorage::Table)).unwrap_err().to_string();
     assert!(refused.contains("64 bits at most (here 70)") && refused.contains("\"stored\""), "{refused}");
