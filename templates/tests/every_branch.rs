@@ -266,7 +266,7 @@ fn the_multiply_of_a_symmetry_sector() {
 
 /// The same sector from a table of partners, of all rows and of some.
 fn a_table_of_partners(rows: &SymmetryPlan, codes: SlotCodes) {
-    for (kept, is_shared) in [(31, false), (16, false), (31, true), (16, true)] {
+    for (kept, cards) in [(31, 1), (16, 1), (31, 3), (16, 2)] {
         let plan = PartnersPlan {
             rows: rows.clone(),
             codes,
@@ -278,10 +278,10 @@ fn a_table_of_partners(rows: &SymmetryPlan, codes: SlotCodes) {
             orders: 4,
             row_slots: 2.5,
             kept,
-            is_shared,
+            cards,
         };
         let text = complete_text(plan.text());
-        assert_eq!(text.text.contains("pair_parts"), rows.complex && !is_shared);
+        assert_eq!(text.text.contains("pair_parts"), rows.complex && cards == 1);
         assert_eq!(text.text.contains("multiply_others"), plan.is_part());
         assert_eq!(text.text.contains("codes[place]"), codes == SlotCodes::Beside && !rows.groups.is_empty());
         assert_eq!(text.text.contains("value_re"), codes != SlotCodes::None);

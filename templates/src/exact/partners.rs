@@ -19,8 +19,8 @@
 //! | `multiply` | those rows of y |
 //! | `multiply_others` | the other rows of y, made anew, where not all are kept |
 //!
-//! Of several cards each has a run of the rows, about as many, with their slots: memory that is spread over the cards is cut at equal
-//! bytes, so that of rows about as long few slots are another card's. A partner may be anywhere: each card has a copy of x.
+//! Of several cards each has a run of the rows with as many slots as the others' (rows grow longer towards the end of the list). A partner
+//! may be anywhere: each card has a copy of x.
 //!
 //! Numbers of states, and of values, are arguments: sectors of one group and one H share the text.
 
@@ -33,8 +33,10 @@ use crate::prototype::{Declarations, Prototype, entries};
 use crate::text::{Cost, ElementFunctionText, KernelText, TextError, render};
 use serde::{Deserialize, Serialize};
 
-/// Most blocks of `multiply`.
-const MOST_BLOCKS: u64 = 1 << 16;
+/// Most blocks of rows that a block of `multiply` takes.
+const MOST_RUN: u64 = 4;
+/// Most blocks of `pair_parts`.
+const MOST_PAIRING: u64 = 1 << 16;
 /// Slots of a row that are on their way at a time.
 const AHEAD: u32 = 8;
 /// Most values of slots.
@@ -63,6 +65,8 @@ pub struct KeptRows {
     pub rows: u64,
     /// Their slots, with padding.
     pub slots: u64,
+    /// Blocks of rows of the card that has the most of them.
+    pub blocks: u64,
 }
 
 /// Every number of the multiply of a symmetry sector from a table of partners.
@@ -88,11 +92,16 @@ pub struct PartnersPlan {
     pub row_slots: f64,
     /// Rows that are kept, about; all or fewer.
     pub kept: u64,
-    /// Whether several cards share the rows, each with a copy of x.
-    pub is_shared: bool,
+    /// Cards that share the rows; of several each has a copy of x.
+    pub cards: u32,
 }
 
 impl PartnersPlan {
+    /// Whether several cards share the rows.
+    fn is_shared(&self) -> bool {
+        self.cards > 1
+    }
+
     /// Whether some rows are made anew.
     pub fn is_part(&self) -> bool {
         self.kept < self.rows.states
@@ -145,7 +154,7 @@ impl PartnersPlan {
     }
 
     fn is_paired(&self) -> bool {
-        self.rows.complex && !self.is_shared
+        self.rows.complex && !self.is_shared()
     }
 
     /// About the bytes of a table of so many rows.
@@ -170,15 +179,21 @@ impl PartnersPlan {
         [1e-6 * self.kept as f64 * row / BYTES_A_NANOSECOND, made]
     }
 
-    /// Blocks of `multiply` for so many rows.
-    pub fn multiply_blocks(&self, rows: u64) -> u64 {
-        rows.div_ceil(THREADS.into()).min(MOST_BLOCKS)
+    /// Blocks of rows that a block of `multiply` takes, one after the other. Blocks start in order: the rows that are at work at a time are
+    /// neighbours, and their partners in L2, which they are not where a grid takes rows in turns.
+    pub fn run(&self) -> u64 {
+        (self.count_blocks() >> 16).clamp(1, MOST_RUN)
+    }
+
+    /// Blocks of `multiply` on so many cards, of which each has at most so many blocks of rows.
+    pub fn multiply_blocks(&self, blocks: u64) -> u64 {
+        blocks.div_ceil(self.run()) * u64::from(self.cards)
     }
 
     /// Partial sums of x·y: one per block, of rows that are kept and of others.
     pub fn partials(&self) -> u64 {
         let others = if self.is_part() { self.rows.partials() } else { 0 };
-        self.multiply_blocks(self.rows.states).max(1) + others
+        self.multiply_blocks(self.count_blocks()).max(1) + others
     }
 
     /// Reads the list and the slots once and x once, writes y once; rows made anew as they are multiplied read the bitmap.
@@ -301,7 +316,10 @@ impl PartnersPlan {
             Parameter::table("orbit_roots", Element::F64, self.orders),
             Parameter::table("slice_start", Element::U32, kept.rows.div_ceil(plan.warp.lanes().into()) + 1),
             Parameter::number("index_bits", Number::U32),
+            Parameter::number("run", Number::I64),
         ]);
+        let shares = || Parameter::table("card_blocks", Element::U32, u64::from(self.cards) + 1);
+        parameters.extend(self.is_shared().then(shares));
         parameters.extend(self.slots(Access::In, kept.slots));
         if self.is_coded() {
             let parts = 1 + u64::from(plan.complex) + u64::from(plan.lines.is_some());
@@ -328,7 +346,8 @@ impl PartnersPlan {
 
     /// About the rows that are kept.
     pub fn predicted_rows(&self) -> KeptRows {
-        KeptRows { rows: self.kept, slots: (self.kept as f64 * self.row_slots).ceil() as u64 }
+        let blocks = self.kept.div_ceil(self.block_rows()).div_ceil(self.cards.into());
+        KeptRows { rows: self.kept, slots: (self.kept as f64 * self.row_slots).ceil() as u64, blocks }
     }
 
     /// The launch of `count_partners`.
@@ -346,9 +365,9 @@ impl PartnersPlan {
         let mut launches = Vec::new();
         if kept.rows > 0 {
             if let Some(pairing) = self.pairing_kernel() {
-                launches.push(pairing.launch(self.multiply_blocks(self.rows.states), THREADS, 0)?);
+                launches.push(pairing.launch(self.count_blocks().min(MOST_PAIRING), THREADS, 0)?);
             }
-            launches.push(self.multiply_kernel(kept).launch(self.multiply_blocks(kept.rows), THREADS, 0)?);
+            launches.push(self.multiply_kernel(kept).launch(self.multiply_blocks(kept.blocks), THREADS, 0)?);
         }
         if self.is_part() {
             launches.push(self.others_kernel().launch(self.rows.partials(), THREADS, 0)?);
@@ -412,6 +431,7 @@ impl PartnersPlan {
             rows,
             part,
             paired: self.is_paired(),
+            cards: self.cards,
             by_amplitude,
             coded: self.is_coded(),
             within: self.codes == SlotCodes::Within,
@@ -430,6 +450,7 @@ struct PartnersView<'a> {
     rows: View<'a>,
     part: bool,
     paired: bool,
+    cards: u32,
     by_amplitude: bool,
     coded: bool,
     within: bool,

@@ -76,7 +76,7 @@ impl PartnerRows {
             orders: codes.orders.len() as u64,
             row_slots: rows.row_slots(),
             kept: plan.states,
-            is_shared: false,
+            cards: 1,
             rows: plan,
         };
         Some(PartnerRows { rows, plan: Arc::new(plan), codes: Arc::new(codes), room, asked })
@@ -287,7 +287,7 @@ impl Multiply for PartnerRows {
         }
         let cards = cards_for(Some(device), self.plan.rows.dimension(), self.plan.rows.scalar);
         let mut fitted = self.clone();
-        Arc::make_mut(&mut fitted.plan).is_shared = cards > 1;
+        Arc::make_mut(&mut fitted.plan).cards = cards;
         let fitted = match self.room {
             Some(room) => fitted.with_room(room),
             None => fitted.fit_to(device.memory(), cards),

@@ -10,9 +10,10 @@ use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementArgument
 use eigenforge_templates::exact::{KeptRows, SlotCodes};
 use std::collections::BTreeSet;
 
-/// Names of the numbers of rows and of slots that are kept.
+/// Names of the numbers of rows and of slots that are kept, and of blocks of rows on the card that has the most.
 const KEPT: &str = "kept";
 const SLOTS: &str = "kept_slots";
+const BLOCKS: &str = "kept_blocks";
 
 /// The rows that tables have; without tables about those of the plan.
 pub(super) fn kept_rows(rows: &PartnerRows, tables: &NamedTables) -> KeptRows {
@@ -20,9 +21,9 @@ pub(super) fn kept_rows(rows: &PartnerRows, tables: &NamedTables) -> KeptRows {
         Some(ElementArgument::I64(number)) => Some(*number as u64),
         _ => None,
     };
-    match number(KEPT).zip(number(SLOTS)) {
-        Some((rows, slots)) => KeptRows { rows, slots },
-        None => rows.plan().predicted_rows(),
+    match (number(KEPT), number(SLOTS), number(BLOCKS)) {
+        (Some(rows), Some(slots), Some(blocks)) => KeptRows { rows, slots, blocks },
+        _ => rows.plan().predicted_rows(),
     }
 }
 
@@ -55,7 +56,9 @@ pub(super) fn partner_tables(
     let kept = fill(rows, &mut named, kernel, device)?;
     named.insert_count(KEPT, kept.rows);
     named.insert_count(SLOTS, kept.slots);
-    named.insert_count("kept_partials", plan.multiply_blocks(kept.rows));
+    named.insert_count(BLOCKS, kept.blocks);
+    named.insert_count("run", plan.run());
+    named.insert_count("kept_partials", plan.multiply_blocks(kept.blocks));
     Ok(if plan.is_part() { named } else { prune(rows, kept, &named)? })
 }
 
@@ -75,7 +78,12 @@ fn fill(
     let arguments = Arguments::new().write("slice_slots", &mut slice_slots).write("slot_totals", &mut totals);
     kernel.launch(&counting, arguments.write("orbit_class", &mut classes).tables(named))?;
     named.insert_buffer("orbit_class", classes.on_every_card()?);
-    let (starts, kept) = starts(rows, &totals.download()?);
+    let (starts, mut kept) = starts(rows, &totals.download()?);
+    if plan.cards > 1 {
+        let shares = card_blocks(&starts, kept.slots / u64::from(plan.rows.warp.lanes()), plan.cards);
+        kept.blocks = shares.windows(2).map(|share| u64::from(share[1] - share[0])).max().unwrap_or(0);
+        named.upload(device, "card_blocks", shares)?;
+    }
     // Memory has at least one element.
     let slots = kept.slots.max(1);
     let slices = kept.rows.div_ceil(plan.rows.warp.lanes().into());
@@ -123,7 +131,15 @@ fn starts(rows: &PartnerRows, totals: &[u32]) -> (Vec<u32>, KeptRows) {
         slots = with;
     }
     let kept = (starts.len() as u64 * plan.block_rows()).min(plan.rows.states);
-    (starts, KeptRows { rows: kept, slots: slots * lanes })
+    let blocks = starts.len() as u64;
+    (starts, KeptRows { rows: kept, slots: slots * lanes, blocks })
+}
+
+/// The first block of rows of each card, and the end: cards have as many slots each.
+fn card_blocks(starts: &[u32], slots: u64, cards: u32) -> Vec<u32> {
+    let [slots, cards] = [slots, cards.into()];
+    let first = |card: u64| starts.partition_point(|start| u64::from(*start) < slots * card / cards) as u32;
+    (0..cards).map(first).chain([starts.len() as u32]).collect()
 }
 
 /// Those of the tables that launches of the multiply and the diagonal read.
@@ -131,7 +147,8 @@ fn prune(rows: &PartnerRows, kept: KeptRows, named: &NamedTables) -> Result<Name
     let launches = rows.plan().launches(kept).map_err(DeviceError::from)?;
     let diagonal = rows.plan().diagonal_element().parameters;
     let parameters = launches.iter().flat_map(|launch| &launch.parameters).chain(&diagonal);
-    let names: BTreeSet<&str> = parameters.map(|parameter| parameter.name.as_str()).chain([KEPT, SLOTS]).collect();
+    let names: BTreeSet<&str> =
+        parameters.map(|parameter| parameter.name.as_str()).chain([KEPT, SLOTS, BLOCKS]).collect();
     let mut own = NamedTables::new();
     for name in names {
         if let Some(argument) = named.get(name) {
