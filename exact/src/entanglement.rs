@@ -1,6 +1,7 @@
 //! Reduced density matrices of sets of sites, and their entropies.
 //!
-//! In: amplitudes of a state in the order of a model's basis, the sites of A. Out: the eigenvalues of ρ_A = tr_rest |ψ⟩⟨ψ|, descending.
+//! In: amplitudes of a state in the order of a model's basis, or of the states of a level, and the sites of A. Out: the eigenvalues of
+//! ρ_A = tr_rest |ψ⟩⟨ψ|, descending; of several states of the mean over them, which no choice of a basis of the level changes.
 //!
 //! |ψ⟩ = Σ ψ(a, b) |a⟩ |b⟩ with a of the sites of A and b of the rest. The modes of fermions stand as |n⟩ = Π c†_i↑ Π c†_j↓ |0⟩: those of A are
 //! brought in front, with the sign of every pair that changes places, so that ρ_A is the one whose averages are those of operators on A. Charges
@@ -24,6 +25,12 @@ pub const LARGEST_BLOCK: usize = 4096;
 pub fn von_neumann_entropy(eigenvalues: &[f64]) -> f64 {
     // Not −Σ: the entropy of a product state is 0, not −0.
     eigenvalues.iter().filter(|w| **w > 0.0).fold(0.0, |sum, w| sum - w * w.ln())
+}
+
+/// −ln Σ w² over them: the second of Rényi's entropies.
+pub fn second_renyi_entropy(eigenvalues: &[f64]) -> f64 {
+    let purity: f64 = eigenvalues.iter().map(|w| w * w).sum();
+    -purity.ln() + 0.0
 }
 
 /// A set of sites, as masks of a layout's words.
@@ -60,12 +67,12 @@ impl Subset {
     }
 }
 
-/// Numbers of things in the order in which they come.
+/// Numbers of things in the order in which they come: words, each of one of several states.
 #[derive(Default)]
-struct Numbering(HashMap<u128, usize>);
+struct Numbering(HashMap<(usize, u128), usize>);
 
 impl Numbering {
-    fn number(&mut self, key: u128) -> usize {
+    fn number(&mut self, key: (usize, u128)) -> usize {
         let next = self.0.len();
         *self.0.entry(key).or_insert(next)
     }
@@ -93,7 +100,7 @@ fn blocks(elements: &[Element], rows: usize, columns: usize) -> Vec<Vec<Element>
     let mut found = Numbering::default();
     let mut list: Vec<Vec<Element>> = Vec::new();
     for element in elements {
-        let number = found.number(root(&mut parents, element.0) as u128);
+        let number = found.number((root(&mut parents, element.0), 0));
         if number == list.len() {
             list.push(Vec::new());
         }
@@ -106,7 +113,7 @@ fn blocks(elements: &[Element], rows: usize, columns: usize) -> Vec<Vec<Element>
 fn of_block(block: &[Element]) -> Result<Vec<f64>, SolveError> {
     let [mut rows, mut columns] = [Numbering::default(), Numbering::default()];
     let places: Vec<Element> =
-        block.iter().map(|(a, b, value)| (rows.number(*a as u128), columns.number(*b as u128), *value)).collect();
+        block.iter().map(|(a, b, value)| (rows.number((*a, 0)), columns.number((*b, 0)), *value)).collect();
     let is_wide = rows.0.len() <= columns.0.len();
     let (short, long) = if is_wide { (rows.0.len(), columns.0.len()) } else { (columns.0.len(), rows.0.len()) };
     if short > LARGEST_BLOCK {
@@ -143,13 +150,14 @@ fn of_block(block: &[Element]) -> Result<Vec<f64>, SolveError> {
 }
 
 impl Model {
-    /// The eigenvalues of the density matrices of sets of sites in a state of length 1, descending.
+    /// The eigenvalues of the density matrices of sets of sites in a state of length 1, descending; of several states of the means over
+    /// them.
     ///
     /// # Errors
     /// A site that the model has not; a block of more than [`LARGEST_BLOCK`] states; no room for the sector without its symmetry.
     pub fn entanglement_spectra(
         &self,
-        amplitudes: &[Complex64],
+        states: &[Vec<Complex64>],
         subsets: &[Vec<usize>],
     ) -> Result<Vec<Vec<f64>>, RunError> {
         if let Some(site) = subsets.iter().flatten().find(|site| **site >= self.sites()) {
@@ -157,22 +165,28 @@ impl Model {
             return Err(SolveError::Option { name: "entropy", value, expected }.into());
         }
         let plain = self.plain()?;
-        let expanded = match self.symmetric() {
+        let expanded: Option<Vec<Vec<Complex64>>> = match self.symmetric() {
             Some(_) => {
                 let target = ResponseTarget { model: plain.clone(), operator: build::scalar(1.0) };
-                Some(LevelStates::new(self.clone(), vec![amplitudes.to_vec()]).excited(0, &target)?)
+                let level = LevelStates::new(self.clone(), states.to_vec());
+                Some((0..states.len()).map(|state| level.excited(state, &target)).collect::<Result<_, _>>()?)
             }
             None => None,
         };
-        let (amplitudes, layout) = (expanded.as_deref().unwrap_or(amplitudes), layout_of(&plain));
+        let (states, layout) = (expanded.as_deref().unwrap_or(states), layout_of(&plain));
+        let share = 1.0 / (states.len().max(1) as f64).sqrt();
         let of_subset = |sites: &Vec<usize>| -> Result<Vec<f64>, SolveError> {
             let subset = Subset::new(&layout, sites);
             let [mut rows, mut columns] = [Numbering::default(), Numbering::default()];
             let mut elements = Vec::new();
-            for (index, value) in amplitudes.iter().enumerate().filter(|(_, value)| **value != Complex64::ZERO) {
+            let all = states.iter().enumerate().flat_map(|(state, amplitudes)| {
+                amplitudes.iter().enumerate().map(move |(index, value)| (state, index, share * value))
+            });
+            for (state, index, value) in all.filter(|(_, _, value)| *value != Complex64::ZERO) {
                 let word = plain.basis().state(index as u64);
-                let value = if subset.is_negative(word) { -value } else { *value };
-                elements.push((rows.number(word & subset.mask), columns.number(word & !subset.mask), value));
+                let value = if subset.is_negative(word) { -value } else { value };
+                let row = rows.number((0, word & subset.mask));
+                elements.push((row, columns.number((state, word & !subset.mask)), value));
             }
             let mut values = Vec::new();
             for block in blocks(&elements, rows.0.len(), columns.0.len()) {

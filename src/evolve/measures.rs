@@ -13,7 +13,7 @@ pub(super) const OF_STATES: [&str; 2] = ["energy", "echo"];
 /// What is measured of a file's states.
 ///
 /// # Errors
-/// A name that is not known, a site that the lattice has not, a set of no sites or with one twice.
+/// A name that is not known.
 pub(super) fn measures(file: &ModelFile, spec: &EvolveSpec, model: &Model) -> Result<EvolutionMeasures, InputError> {
     let known: Vec<Observable> =
         model.standard_observables().into_iter().chain(file.observed.iter().cloned()).collect();
@@ -38,15 +38,5 @@ pub(super) fn measures(file: &ModelFile, spec: &EvolveSpec, model: &Model) -> Re
             }
         }
     }
-    let sites = model.sites();
-    for (set, span) in &spec.entropy {
-        let twice = set.iter().enumerate().find(|(place, site)| set[..*place].contains(site));
-        if let Some(site) = set.iter().find(|site| **site >= sites) {
-            return refused("entropy", format!("sites from 0 to {}", sites - 1), site.to_string(), span);
-        }
-        if let Some((_, site)) = twice {
-            return refused("entropy", "each site once".into(), format!("site {site} twice"), span);
-        }
-    }
-    Ok(EvolutionMeasures { observables, entropies: spec.entropy.iter().map(|(set, _)| set.clone()).collect() })
+    Ok(EvolutionMeasures { observables, entropies: spec.entropy.clone() })
 }

@@ -3,6 +3,7 @@
 //! docs/evolution.md has the table of its keys. In: the section. Out: [`EvolveSpec`], whose start and names are checked when model and lattice are
 //! known ([`crate::evolve`]).
 
+use super::entanglement;
 use super::problem::Wrong;
 use super::resolve_path;
 use super::section::{Placed, Problems, Section, Source};
@@ -22,8 +23,8 @@ pub struct EvolveSpec {
     pub tolerance: f64,
     /// `record`: names, each with its place.
     pub record: Vec<(String, Range<usize>)>,
-    /// `entropy`: the sites of each set, with its place.
-    pub entropy: Vec<(Vec<usize>, Range<usize>)>,
+    /// `entropy`: the sites of each set.
+    pub entropy: Vec<Vec<usize>>,
     /// `imaginary`: exp(−Ht) in place of exp(−iHt).
     pub imaginary: bool,
     /// `vector_potential`: what turns the hops.
@@ -105,7 +106,7 @@ const TIMES: usize = 101;
 const STARTS: &str = "{ up = [0, 2], down = [1, 3] }, { levels = [0, 2, 1] }, { model = \"before.toml\" }, { orbitals = \"lowest\" } or { vectors = \"DIR/vectors.npz\" }";
 
 /// Reads the section.
-pub(super) fn read(section: Section<'_>, source: Source<'_>, problems: &Problems) -> Option<EvolveSpec> {
+pub(super) fn read(section: Section<'_>, source: Source<'_>, sites: usize, problems: &Problems) -> Option<EvolveSpec> {
     let before = problems.len();
     section.require(
         "start",
@@ -124,7 +125,8 @@ pub(super) fn read(section: Section<'_>, source: Source<'_>, problems: &Problems
         None => RECORDED.map(|name| (name.to_string(), section.place("record"))).to_vec(),
     };
     section.raw("entropy");
-    let entropy = if section.has("entropy") { section.lists_of_counts("entropy") } else { Some(Vec::new()) };
+    let sets = || entanglement::sets(&section, "entropy", sites, problems);
+    let entropy = if section.has("entropy") { sets() } else { Some(Vec::new()) };
     let imaginary = section.flag("imaginary").unwrap_or(false);
     let potential_span = section.place("vector_potential");
     let vector_potential = section.open("vector_potential").and_then(|potential| read_potential(potential, problems));
@@ -136,7 +138,7 @@ pub(super) fn read(section: Section<'_>, source: Source<'_>, problems: &Problems
         times: times?,
         tolerance: tolerance?,
         record,
-        entropy: entropy?.into_iter().map(|set| (set.value, set.span)).collect(),
+        entropy: entropy?,
         imaginary,
         vector_potential,
         potential_span,

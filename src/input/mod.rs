@@ -16,6 +16,7 @@ mod charges;
 mod ci;
 mod dmrg;
 mod drives;
+mod entanglement;
 mod evolve;
 mod family;
 mod imports;
@@ -41,6 +42,7 @@ mod time_function;
 
 pub use dmrg::DmrgSpec;
 pub use drives::{Drive, DrivenOperator};
+pub use entanglement::EntanglementSpec;
 pub use evolve::{EvolveSpec, PulseForm, StartSpec, VectorPotential};
 pub use family::Family;
 pub use lattice::parse_lattice;
@@ -97,6 +99,8 @@ pub struct ModelFile {
     pub observables: ObservablesSpec,
     /// The operators that its texts describe.
     pub observed: Vec<Observable>,
+    /// `[entanglement]`; `None` if there is no such section.
+    pub entanglement: Option<EntanglementSpec>,
     /// `[spectrum]`; `None` if there is no such section.
     pub spectrum: Option<SpectrumSpec>,
     /// `[thermal]`; `None` if there is no such section.
@@ -348,7 +352,7 @@ impl CiFile {
         let why = "a file describes a molecule, [ci], or a model on a lattice";
         file.refuse_others(
             "ci",
-            &["model", "lattice", "sector", "symmetry", "dmrg", "su3", "spectrum", "thermal", "evolve"],
+            &["model", "lattice", "sector", "symmetry", "dmrg", "su3", "entanglement", "spectrum", "thermal", "evolve"],
             why,
         );
         let (mut ci, states) = file.open("ci").and_then(ci::read)?;
@@ -422,6 +426,7 @@ impl Su3File {
                     "dmrg",
                     "solve",
                     "observables",
+                    "entanglement",
                     "spectrum",
                     "thermal",
                     "evolve",
@@ -567,13 +572,17 @@ impl ModelFile {
         let thermal_place = file.place("thermal");
         let has_thermal = file.has("thermal");
         let thermal = file.open("thermal").and_then(|section| thermal::read(section, thermal_place.clone(), problems));
-        let evolve = file.open("evolve").map(|section| evolve::read(section, source, problems));
+        // Of a lattice that could not be read any site will do.
+        let sites = lattice.as_ref().map_or(usize::MAX, |lattice| lattice.sites().len());
+        let entanglement = file.open("entanglement").map(|section| entanglement::read(section, sites, problems));
+        let evolve = file.open("evolve").map(|section| evolve::read(section, source, sites, problems));
         let exact = "it is made of exact states: leave it out, or leave [dmrg] out to diagonalise exactly";
         let ensemble = "[sector] is an ensemble for [thermal], and one sector for the other: write two files";
         for (key, other, why) in [
             ("spectrum", "dmrg", exact),
             ("thermal", "dmrg", exact),
             ("evolve", "dmrg", exact),
+            ("entanglement", "dmrg", "a chain reports the entropy of every cut: leave it out"),
             ("thermal", "spectrum", ensemble),
             ("thermal", "evolve", ensemble),
         ] {
@@ -620,6 +629,7 @@ impl ModelFile {
             solve,
             observables,
             observed,
+            entanglement: entanglement.flatten(),
             spectrum: spectrum.flatten(),
             thermal: None,
             evolve: evolve.flatten(),

@@ -1,5 +1,6 @@
 //! The part of a report that a diagonalised lattice model adds, and its summary for a terminal.
 
+use super::entanglement::{EntanglementRecord, write_entanglement};
 use super::{ClusterRecord, Outcome, ShapeRecord, Spectrum, StructureFactor, SymmetryRecord};
 use crate::basis::Sector;
 use crate::input::{sector_keys, sector_text};
@@ -27,6 +28,9 @@ pub struct LatticeRecord {
     /// The structure factor of spins in the lowest level, where pairs of spins were averaged and the sites have positions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structure_factor: Option<StructureFactor>,
+    /// Density matrices of the sets of sites of `[entanglement]`, level by level.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entanglement: Vec<EntanglementRecord>,
     /// Certificates of the energies.
     #[serde(flatten)]
     pub spectrum: Spectrum,
@@ -60,6 +64,7 @@ impl LatticeRecord {
         outcome.write_states(out, ("", 15), spins)?;
         write_averages(outcome, out)?;
         outcome.write_observables(out)?;
+        write_entanglement(&self.entanglement, out)?;
         outcome.write_stop(out)?;
         outcome.write_seconds(out, "")?;
         outcome.write_cost(out)?;

@@ -63,6 +63,7 @@ fn report() -> Outcome {
                     })
                     .collect(),
             },
+            entanglement: Vec::new(),
             shape: None,
         })),
     }

@@ -88,7 +88,7 @@ impl Meter<'_> {
         let entropies = match self.wanted.entropies.is_empty() {
             true => Vec::new(),
             false => {
-                let spectra = self.model.entanglement_spectra(&amplitudes(&state.parts)?, &self.wanted.entropies)?;
+                let spectra = self.model.entanglement_spectra(&[amplitudes(&state.parts)?], &self.wanted.entropies)?;
                 spectra.iter().map(|spectrum| von_neumann_entropy(spectrum)).collect()
             }
         };

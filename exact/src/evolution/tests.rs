@@ -299,7 +299,7 @@ fn entropies_are_those_of_both_sides_and_of_free_fermions() {
         let sites = model.sites();
         for own in [vec![0], vec![0, 2], vec![1, 2]] {
             let rest: Vec<usize> = (0..sites).filter(|site| !own.contains(site)).collect();
-            let spectra = model.entanglement_spectra(&state, &[own.clone(), rest]).unwrap();
+            let spectra = model.entanglement_spectra(std::slice::from_ref(&state), &[own.clone(), rest]).unwrap();
             let [a, b] = [&spectra[0], &spectra[1]].map(|spectrum| von_neumann_entropy(spectrum));
             assert!((a - b).abs() < 1e-12 && a > 0.1, "{name}, {own:?}: {a} {b}");
             assert!((spectra[0].iter().sum::<f64>() - 1.0).abs() < 1e-13, "{name}");
@@ -308,11 +308,11 @@ fn entropies_are_those_of_both_sides_and_of_free_fermions() {
     // Ring of 6 at U = 0, half filled: 2.772588722240 of the sites 0 and 2 with the signs of the fermions, by the correlation matrix.
     let ring = hubbard(&Lattice::chain(6).periodic(), 0.0, 3, 3);
     let ground = Lanczos::new(&ring).tolerance(1e-13).run(&Device::cpu()).unwrap().level_states(0).unwrap();
-    let spectra = ring.entanglement_spectra(&ground.states[0], &[vec![0, 2], vec![0, 1, 2], vec![]]).unwrap();
+    let spectra = ring.entanglement_spectra(&ground.states, &[vec![0, 2], vec![0, 1, 2], vec![]]).unwrap();
     let found: Vec<f64> = spectra.iter().map(|spectrum| von_neumann_entropy(spectrum)).collect();
     assert!((found[0] - 4.0 * 2f64.ln()).abs() < 1e-9 && (found[1] - 1.905596343203).abs() < 1e-9, "{found:?}");
     assert_eq!((spectra[2].len(), found[2].abs() < 1e-12), (1, true));
-    let error = ring.entanglement_spectra(&ground.states[0], &[vec![6]]).unwrap_err().to_string();
+    let error = ring.entanglement_spectra(&ground.states, &[vec![6]]).unwrap_err().to_string();
     assert!(error.contains("site 6"), "{error}");
 }
 

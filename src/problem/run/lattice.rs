@@ -4,12 +4,15 @@ use super::diagonalise::{Diagonalised, Findings, Gathering};
 use super::records::{shape_record, spectrum};
 use super::{BringVectors, RunContext, Solved, diagonalise};
 use crate::Error;
-use crate::exact::{LevelSpin, Model, ModelProblem, PrepareError, Received, RunError, Solution, Solve};
+use crate::exact::{
+    LevelSpin, LevelStates, Model, ModelProblem, PrepareError, Received, RunError, Solution, Solve, second_renyi_entropy,
+    von_neumann_entropy,
+};
 use crate::input::SolveSpec;
 use crate::observable::Averages;
 use crate::problem::{LatticeProblem, Problem};
 use crate::report::{
-    ClusterRecord, FamilyRecord, LatticeRecord, LevelAverages, LevelSpinRecord, ModelRecord, SpinCount, StateVectors,
+    ClusterRecord, EntanglementRecord, FamilyRecord, LatticeRecord, LevelAverages, LevelSpinRecord, ModelRecord, SpinCount, StateVectors,
     StructureFactor, SymmetryRecord, VectorRows,
 };
 use eigenforge_runtime::machine::Machine;
@@ -102,6 +105,10 @@ impl<'p, T: Scalar> Diagonalised<'p, T> for LatticeProblem {
             true => level_spins(&solution, &level),
             false => (Vec::new(), None),
         };
+        let (entanglement, left_out) = match entanglement(self, &solution) {
+            Ok(found) => (found, None),
+            Err(error) => (Vec::new(), Some(format!("the entanglement was left out: {error}"))),
+        };
         let pairs = solution.eigenpairs();
         let verbs = [
             ("spectrum", file.spectrum.is_some()),
@@ -111,7 +118,7 @@ impl<'p, T: Scalar> Diagonalised<'p, T> for LatticeProblem {
         let verb = |(verb, _): (&str, bool)| format!("the file has [{verb}]: `eigenforge {verb}` makes its curves");
         let other = verbs.into_iter().filter(|(_, there)| *there).map(verb);
         let notes = model.warnings().into_iter().chain(file.solve.without_effect()).chain(other);
-        let notes = notes.chain(pairs.notes.iter().cloned()).chain(fault).collect();
+        let notes = notes.chain(pairs.notes.iter().cloned()).chain(fault).chain(left_out).collect();
         let of_sector = || file.dimension().and_then(|dimension| u64::try_from(dimension).ok()).unwrap_or(u64::MAX);
         let symmetry = model
             .symmetry_group()
@@ -126,6 +133,7 @@ impl<'p, T: Scalar> Diagonalised<'p, T> for LatticeProblem {
             symmetry,
             dimension,
             degeneracy: model.symmetry_degeneracy(),
+            entanglement,
             spectrum: spectrum(pairs, solution.constant(), &spins),
             multiply: Some(solution.multiply_choice()),
             shape: solution.shape().map(|(shape, source)| shape_record(shape, source)),
@@ -179,6 +187,29 @@ fn averages<T: Scalar>(
         by_state.extend(std::iter::repeat_n(of_level, *returned));
     }
     Ok((level, by_state))
+}
+
+/// The density matrices of the file's sets of sites in every level. Of several ranks the first has them; every rank asks.
+fn entanglement<T: Scalar>(
+    problem: &LatticeProblem,
+    solution: &Solution<'_, T>,
+) -> Result<Vec<EntanglementRecord>, RunError> {
+    let Some(wanted) = &problem.file.entanglement else { return Ok(Vec::new()) };
+    let mut records = Vec::new();
+    for level in 0..solution.levels().len() {
+        let LevelStates { states, .. } = solution.level_states(level)?;
+        if solution.device().ranks().is_some_and(|ranks| ranks.rank() > 0) {
+            continue;
+        }
+        let spectra = problem.model.entanglement_spectra(&states, &wanted.sites)?;
+        for (sites, mut weights) in wanted.sites.iter().zip(spectra) {
+            let (von_neumann, renyi_2) = (von_neumann_entropy(&weights), second_renyi_entropy(&weights));
+            weights.truncate(wanted.weights);
+            let (sites, states) = (sites.clone(), states.len());
+            records.push(EntanglementRecord { sites, level, states, von_neumann, renyi_2, weights });
+        }
+    }
+    Ok(records)
 }
 
 /// The vectors on the host, one per row.
