@@ -21,7 +21,7 @@ pub enum Traffic {
     Exchanged(Exchange, ScalarType, &'static str),
     /// Panels of whole rows, also on one card: the numbers of two panels, and how many panels a card has.
     Panels(u64, ScalarType, u32),
-    /// Nothing, on one card, whose launches write and read so many numbers of their own, `staged`.
+    /// Copies of so many numbers that a launch writes and the next reads, `staged`.
     Staged(u64, ScalarType),
 }
 
@@ -31,7 +31,45 @@ pub(super) enum CardTraffic {
     Copies(Everywhere, &'static str),
     Exchanged(Rows, &'static str),
     Panels(Rows),
-    Staged(Box<dyn OnDevice + Send>),
+    Staged(Numbers, Option<Everywhere>),
+}
+
+/// Numbers of a vector's type that one launch writes and the next reads.
+pub(super) enum Numbers {
+    F64(Vector<f64>),
+    F32(Vector<f32>),
+}
+
+impl Numbers {
+    fn new(len: usize, scalar: ScalarType, device: &Device) -> Result<Numbers, DeviceError> {
+        Ok(match scalar {
+            ScalarType::F64 => Numbers::F64(device.zeros(len)?),
+            ScalarType::F32 => Numbers::F32(device.zeros(len)?),
+        })
+    }
+
+    fn memory(&self) -> &(dyn OnDevice + 'static) {
+        match self {
+            Numbers::F64(own) => own,
+            Numbers::F32(own) => own,
+        }
+    }
+
+    fn memory_mut(&mut self) -> &mut (dyn OnDevice + 'static) {
+        match self {
+            Numbers::F64(own) => own,
+            Numbers::F32(own) => own,
+        }
+    }
+
+    /// A copy for every card, which what is queued next waits for.
+    fn copy_to(&self, copies: &mut Everywhere) -> Result<(), DeviceError> {
+        match self {
+            Numbers::F64(own) => copies.begin(own)?,
+            Numbers::F32(own) => copies.begin(own)?,
+        }
+        copies.finish()
+    }
 }
 
 /// Memory for rows that are fetched and for what their hops add.
@@ -60,7 +98,10 @@ impl CardTraffic {
                 let memory = || numbers(elements as usize, scalar, device);
                 CardTraffic::Panels(Rows { staged: memory()?, added: memory()?, count: panels as i32 })
             }
-            Traffic::Staged(elements, scalar) => CardTraffic::Staged(numbers(elements as usize, scalar, device)?),
+            Traffic::Staged(elements, scalar) => {
+                let copies = Everywhere::new(device, elements as usize, scalar)?;
+                CardTraffic::Staged(Numbers::new(elements as usize, scalar, device)?, copies)
+            }
         })
     }
 
@@ -108,9 +149,13 @@ impl CardTraffic {
                 false => vectors.read("x", x).read("across", &*rows.added),
             },
             CardTraffic::Panels(rows) if reads("multiply_panels") => fetched(vectors, rows, "panel"),
-            CardTraffic::Staged(memory) => match launch.writes("staged") {
-                true => vectors.read("x", x).write("staged", &mut **memory),
-                false => vectors.read("x", x).read("staged", &**memory),
+            CardTraffic::Staged(numbers, copies) => match (launch.writes("staged"), launch.names("staged"), copies) {
+                (true, ..) => vectors.read("x", x).write("staged", numbers.memory_mut()),
+                (false, true, Some(copies)) => {
+                    numbers.copy_to(copies)?;
+                    vectors.read("x", x).read("staged", &*copies)
+                }
+                _ => vectors.read("x", x).read("staged", numbers.memory()),
             },
             CardTraffic::Panels(_) | CardTraffic::Nothing => vectors.read("x", x),
         })
@@ -119,8 +164,8 @@ impl CardTraffic {
 
 /// Memory of the vectors' numbers, 0.
 fn numbers(len: usize, scalar: ScalarType, device: &Device) -> Result<Box<dyn OnDevice + Send>, DeviceError> {
-    Ok(match scalar {
-        ScalarType::F64 => Box::new(device.zeros::<f64>(len)?),
-        ScalarType::F32 => Box::new(device.zeros::<f32>(len)?),
+    Ok(match Numbers::new(len, scalar, device)? {
+        Numbers::F64(own) => Box::new(own),
+        Numbers::F32(own) => Box::new(own),
     })
 }

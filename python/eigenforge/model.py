@@ -128,6 +128,10 @@ class Model:
         """The model with observables, operators or texts: ``observables(corner=sz(0) * sz(3), whole="sum(i in sites; sz(i))")``."""
         return self.section("observables", **keys)
 
+    def entanglement(self, **keys: Any) -> Model:
+        """The model whose ``solve`` reports density matrices of sets of sites: ``entanglement(sites=[[0, 1, 2]])``."""
+        return self.section("entanglement", **keys)
+
     def dmrg(self, **keys: Any) -> Model:
         """The model as a chain for DMRG."""
         return self.section("dmrg", **keys)

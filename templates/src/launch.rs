@@ -197,6 +197,11 @@ pub struct Launch {
 }
 
 impl Launch {
+    /// Whether it has a parameter of this name.
+    pub fn names(&self, name: &str) -> bool {
+        self.parameters.iter().any(|parameter| parameter.name == name)
+    }
+
     /// Whether it writes the memory of this name.
     pub fn writes(&self, name: &str) -> bool {
         let own = self.parameters.iter().find(|parameter| parameter.name == name);

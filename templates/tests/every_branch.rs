@@ -281,7 +281,7 @@ fn a_table_of_partners(rows: &SymmetryPlan, codes: SlotCodes) {
             cards,
         };
         let text = complete_text(plan.text());
-        assert_eq!(text.text.contains("pair_parts"), rows.complex && cards == 1);
+        assert_eq!(text.text.contains("card_blocks"), cards > 1);
         assert_eq!(text.text.contains("multiply_others"), plan.is_part());
         assert_eq!(text.text.contains("codes[place]"), codes == SlotCodes::Beside && !rows.groups.is_empty());
         assert_eq!(text.text.contains("value_re"), codes != SlotCodes::None);

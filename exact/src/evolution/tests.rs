@@ -312,6 +312,16 @@ fn entropies_are_those_of_both_sides_and_of_free_fermions() {
     let found: Vec<f64> = spectra.iter().map(|spectrum| von_neumann_entropy(spectrum)).collect();
     assert!((found[0] - 4.0 * 2f64.ln()).abs() < 1e-9 && (found[1] - 1.905596343203).abs() < 1e-9, "{found:?}");
     assert_eq!((spectra[2].len(), found[2].abs() < 1e-12), (1, true));
+    // A level of two states: no basis of it changes the mean.
+    let odd = xxz(&Lattice::chain(5).periodic(), 1.0, 1.0, 1);
+    let level = Lanczos::new(&odd).tolerance(1e-13).states(2).run(&Device::cpu()).unwrap().level_states(0).unwrap();
+    let [a, b] = [&level.states[0], &level.states[1]];
+    let mixed = |p: Complex64, q: Complex64| a.iter().zip(b).map(|(a, b)| p * a + q * b).collect::<Vec<_>>();
+    let turned = [mixed(0.6.into(), Complex64::new(0.0, 0.8)), mixed(Complex64::new(0.0, 0.8), 0.6.into())];
+    let [own, other] =
+        [&level.states[..], &turned].map(|states| odd.entanglement_spectra(states, &[vec![0, 1]]).unwrap());
+    assert!(own[0].iter().zip(&other[0]).all(|(a, b)| (a - b).abs() < 1e-12), "{own:?} {other:?}");
+    assert!((own[0].iter().sum::<f64>() - 1.0).abs() < 1e-12 && own[0].len() <= 8);
     let error = ring.entanglement_spectra(&ground.states, &[vec![6]]).unwrap_err().to_string();
     assert!(error.contains("site 6"), "{error}");
 }

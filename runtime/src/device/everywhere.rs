@@ -102,7 +102,8 @@ impl Everywhere {
         Ok(Some(Everywhere { cards, len, scalar, cuda: cuda.clone() }))
     }
 
-    /// Begins to copy a vector to every card, behind what was queued so far and beside what is queued next, which may not write it.
+    /// Begins to copy a vector to every card, behind what was queued so far and, but for a card's own part, beside what is queued next, which
+    /// may not write it.
     ///
     /// # Errors
     /// A vector of another length or device; the driver refuses.
@@ -122,10 +123,12 @@ impl Everywhere {
             record(before, context.stream)?;
             hold(card.stream, before)?;
             // Each begins with its own part and goes on with the next card's, so that no two copy from one card at a time.
-            for run in runs.iter().cycle().skip(number).take(runs.len()) {
+            for (turn, run) in runs.iter().cycle().skip(number).take(runs.len()).enumerate() {
+                // Its own part beside those of the others, before what is queued next.
+                let stream = if turn == 0 { context.stream } else { card.stream };
                 let [to, from] = [card.copy.address(), address].map(|address| address + run.start as u64);
                 // SAFETY: both ranges are as long, and no card writes the vector before the copies are done: `finish` has it wait.
-                unsafe { result::memcpy_dtod_async(to, from, run.len(), card.stream) }
+                unsafe { result::memcpy_dtod_async(to, from, run.len(), stream) }
                     .map_err(driver("cuMemcpyDtoDAsync"))?;
             }
             record(after, card.stream)

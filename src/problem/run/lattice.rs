@@ -5,15 +5,15 @@ use super::records::{shape_record, spectrum};
 use super::{BringVectors, RunContext, Solved, diagonalise};
 use crate::Error;
 use crate::exact::{
-    LevelSpin, LevelStates, Model, ModelProblem, PrepareError, Received, RunError, Solution, Solve, second_renyi_entropy,
-    von_neumann_entropy,
+    LevelSpin, LevelStates, Model, ModelProblem, PrepareError, Received, RunError, Solution, Solve,
+    second_renyi_entropy, von_neumann_entropy,
 };
 use crate::input::SolveSpec;
 use crate::observable::Averages;
 use crate::problem::{LatticeProblem, Problem};
 use crate::report::{
-    ClusterRecord, EntanglementRecord, FamilyRecord, LatticeRecord, LevelAverages, LevelSpinRecord, ModelRecord, SpinCount, StateVectors,
-    StructureFactor, SymmetryRecord, VectorRows,
+    ClusterRecord, EntanglementRecord, FamilyRecord, LatticeRecord, LevelAverages, LevelSpinRecord, ModelRecord,
+    SpinCount, StateVectors, StructureFactor, SymmetryRecord, VectorRows,
 };
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Level;

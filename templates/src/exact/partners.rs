@@ -15,12 +15,12 @@
 //! | `mark_representatives`, `number_representatives` | the list of states, as for [`SymmetryPlan`] |
 //! | `count_partners` | how many slots the rows of each slice have; the class of each state's orbit |
 //! | `fill_partners` | the slots of the rows that are kept |
-//! | `pair_parts` | of complex vectors on one card, the parts of each element beside each other, which a slot reads at once |
+//! | `pair_parts` | of complex vectors, the parts of each element beside each other, which a slot reads at once |
 //! | `multiply` | those rows of y |
 //! | `multiply_others` | the other rows of y, made anew, where not all are kept |
 //!
 //! Of several cards each has a run of the rows with as many slots as the others' (rows grow longer towards the end of the list). A partner
-//! may be anywhere: each card has a copy of x.
+//! may be anywhere: each card has a copy of x, or of its paired parts.
 //!
 //! Numbers of states, and of values, are arguments: sectors of one group and one H share the text.
 
@@ -92,7 +92,7 @@ pub struct PartnersPlan {
     pub row_slots: f64,
     /// Rows that are kept, about; all or fewer.
     pub kept: u64,
-    /// Cards that share the rows; of several each has a copy of x.
+    /// Cards that share the rows.
     pub cards: u32,
 }
 
@@ -147,14 +147,9 @@ impl PartnersPlan {
         slots.saturating_mul(self.slot_bytes()).saturating_add(rest)
     }
 
-    /// Numbers of the memory that a multiply writes and reads between its launches: of amplitudes with two parts these, paired. Of
-    /// several cards each reads both parts of its copy of x.
+    /// Numbers of the memory that a multiply writes and reads between its launches: of amplitudes with two parts these, paired.
     pub fn paired(&self) -> u64 {
-        if self.is_paired() { 2 * self.rows.states } else { 0 }
-    }
-
-    fn is_paired(&self) -> bool {
-        self.rows.complex && !self.is_shared()
+        if self.rows.complex { 2 * self.rows.states } else { 0 }
     }
 
     /// About the bytes of a table of so many rows.
@@ -299,14 +294,14 @@ impl PartnersPlan {
         let x = values("x", Access::In, self.rows.dimension());
         let staged = values("staged", Access::Out, self.paired());
         let parameters = [x, staged].into_iter().chain(self.rows.vector_tables()).collect();
-        self.is_paired().then(|| Prototype::new("pair_parts", parameters))
+        self.rows.complex.then(|| Prototype::new("pair_parts", parameters))
     }
 
     fn multiply_kernel(&self, kept: KeptRows) -> Prototype {
         let plan = &self.rows;
         let x = |name, len| Parameter::values(name, plan.scalar, Access::In, len);
         let mut parameters = vec![x("x", plan.dimension())];
-        parameters.extend(self.is_paired().then(|| x("staged", self.paired())));
+        parameters.extend(plan.complex.then(|| x("staged", self.paired())));
         parameters.extend(self.outputs());
         parameters.push(Parameter::number("kept", Number::I64));
         parameters.extend(plan.vector_tables());
@@ -403,7 +398,7 @@ impl PartnersPlan {
         kernels.extend([self.count_kernel(), self.fill_kernel(kept)]);
         let absent = SymmetryPlan::no_parts_kernel();
         let pairing = self.pairing_kernel().unwrap_or_else(|| Prototype::new("pair_parts", Vec::new()));
-        kernels.extend(self.is_paired().then(|| pairing.clone()));
+        kernels.extend(self.rows.complex.then(|| pairing.clone()));
         kernels.push(self.multiply_kernel(kept));
         let others = self.others_kernel();
         kernels.extend(self.is_part().then(|| others.clone()));
@@ -430,7 +425,6 @@ impl PartnersPlan {
         PartnersView {
             rows,
             part,
-            paired: self.is_paired(),
             cards: self.cards,
             by_amplitude,
             coded: self.is_coded(),
@@ -449,7 +443,6 @@ struct PartnersView<'a> {
     #[serde(flatten)]
     rows: View<'a>,
     part: bool,
-    paired: bool,
     cards: u32,
     by_amplitude: bool,
     coded: bool,
