@@ -7,7 +7,7 @@
 //! Rows stand by slices of [`LANES`] rows, their slots of one number beside each other: a core adds up so many rows at once, and no sum
 //! waits for another. A slice has as many slots a row as its longest row; those of no element have the code 0, and are left out of sums, so
 //! that an infinite x stays in the rows that read it. The elements of a row are added in their order, so a row has the same bits in every
-//! slice and on every core.
+//! slice and on every core. Slots of one number that have the most frequent value in all rows of a slice need no list: one value, no padding.
 
 use eigenforge_runtime::Scalar;
 use rayon::prelude::*;
@@ -17,7 +17,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Rows of a slice.
-const LANES: usize = 16;
+const LANES: usize = 8;
 /// Slots that one core takes at a time, about, and rows at most.
 const PIECE_SLOTS: usize = 1 << 15;
 const PIECE_ROWS: usize = 1 << 13;
@@ -44,6 +44,8 @@ pub(crate) struct CodedRows {
     elements: u64,
     /// By their codes; the first is that of no element.
     values: Box<[f64; MOST_VALUES]>,
+    /// The code of the most frequent value.
+    frequent: u32,
     index_bits: u32,
 }
 
@@ -52,6 +54,8 @@ pub(crate) struct CodedRows {
 struct Piece {
     /// Where the slots of each slice begin, and the end of the last.
     starts: Vec<u32>,
+    /// Of each slice, a bit for each of the first 64 slots of a row: whether it has the most frequent value in all rows.
+    alike: Vec<u64>,
     slots: Vec<u32>,
     diagonal: Vec<f64>,
 }
@@ -125,7 +129,34 @@ impl CodedRows {
         let mut values = Box::new([0.0; MOST_VALUES]);
         let found = codes.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).values;
         values[..found.len()].copy_from_slice(&found);
-        Some(CodedRows { dimension, rows, piece_rows, pieces, elements, values, index_bits })
+        let made = CodedRows { dimension, rows, piece_rows, pieces, elements, values, frequent: 0, index_bits };
+        Some(made.with_frequent())
+    }
+
+    /// The same with the most frequent value, and how far each slice has no other.
+    fn with_frequent(mut self) -> CodedRows {
+        let (bits, mask, none) = (self.index_bits, self.index_mask(), [0u64; MOST_VALUES]);
+        let count = |mut counts: [u64; MOST_VALUES], piece: &Piece| {
+            for slot in &piece.slots {
+                assert!(((slot & mask) as usize) < self.dimension, "a column behind the last");
+                counts[(slot >> bits) as usize % MOST_VALUES] += 1;
+            }
+            counts
+        };
+        let add = |a: [u64; MOST_VALUES], b: [u64; MOST_VALUES]| std::array::from_fn(|code| a[code] + b[code]);
+        let counts = self.pieces.par_iter().fold(|| none, count).reduce(|| none, add);
+        let frequent = (1..MOST_VALUES).max_by_key(|code| counts[*code]).unwrap_or(1) as u32;
+        self.frequent = frequent;
+        self.pieces.par_iter_mut().for_each(|piece| {
+            let is_alike = |slots: &[u32; LANES]| slots.iter().all(|slot| slot >> bits == frequent);
+            let of_slice = |start: &[u32]| {
+                let (slots, _) = piece.slots[start[0] as usize..start[1] as usize].as_chunks::<LANES>();
+                let bits = slots.iter().take(u64::BITS as usize).enumerate();
+                bits.filter(|(_, slots)| is_alike(slots)).fold(0, |bits, (slot, _)| bits | 1u64 << slot)
+            };
+            piece.alike = piece.starts.windows(2).map(of_slice).collect();
+        });
+        self
     }
 
     /// Rows of the matrix.
@@ -222,7 +253,7 @@ impl CodedRows {
             let (slots, _) = piece.slots[start[0] as usize..start[1] as usize].as_chunks::<LANES>();
             let rows = slice * LANES..piece.diagonal.len().min((slice + 1) * LANES);
             for ((x, y), dot) in x.iter().zip(y.iter_mut()).zip(&mut dots) {
-                let sums = self.slice_sums(slots, x);
+                let sums = self.slice_sums(slots, piece.alike[slice], x);
                 for (row, sum) in rows.clone().zip(sums) {
                     let own = x[first + row].to_f64();
                     let sum = diagonal_product(piece.diagonal[row], own) + sum;
@@ -236,20 +267,27 @@ impl CodedRows {
 
     /// The sums of the rows of a slice without the diagonal.
     #[inline]
-    fn slice_sums<T: Scalar>(&self, slots: &[[u32; LANES]], x: &[T]) -> [f64; LANES] {
+    fn slice_sums<T: Scalar>(&self, slots: &[[u32; LANES]], mut alike: u64, x: &[T]) -> [f64; LANES] {
         let (mask, bits, values) = (self.index_mask(), self.index_bits, &*self.values);
+        let frequent = values[self.frequent as usize % MOST_VALUES];
+        // SAFETY: columns are below the dimension, as `with_frequent` saw, and x has as many elements, as `multiply` saw.
+        let at = |slot: &u32| unsafe { x.get_unchecked((slot & mask) as usize) }.to_f64();
         let mut sums = [0.0; LANES];
         for slots in slots {
-            let mut products = [0.0; LANES];
-            for (product, slot) in products.iter_mut().zip(slots) {
-                let (x, value) = (x[(slot & mask) as usize], values[(slot >> bits) as usize % MOST_VALUES]);
-                // Of no element nothing, also where x is infinite.
-                let is_element = u64::from(slot >> bits != 0).wrapping_neg();
-                *product = f64::from_bits((value * x.to_f64()).to_bits() & is_element);
+            if alike & 1 != 0 {
+                sums.iter_mut().zip(slots).for_each(|(sum, slot)| *sum += frequent * at(slot));
+            } else {
+                let mut products = [0.0; LANES];
+                for (product, slot) in products.iter_mut().zip(slots) {
+                    let code = slot >> bits;
+                    // Of no element nothing, also where x is infinite; without a branch that would be guessed wrong.
+                    let is_element = i64::from((code as i32).wrapping_neg() >> 31) as u64;
+                    let value = values[code as usize % MOST_VALUES] * at(slot);
+                    *product = f64::from_bits(value.to_bits() & is_element);
+                }
+                sums.iter_mut().zip(products).for_each(|(sum, product)| *sum += product);
             }
-            for (sum, product) in sums.iter_mut().zip(products) {
-                *sum += product;
-            }
+            alike >>= 1;
         }
         sums
     }
