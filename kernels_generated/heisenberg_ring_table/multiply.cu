@@ -583,21 +583,22 @@ pair_parts(const value_t* __restrict__ x, value_t* __restrict__ staged, i64 stat
            const u32* __restrict__ imaginary_place, const double* __restrict__ directions)
 {
     Parts* paired = reinterpret_cast<Parts*>(staged);
-    for (i64 row = (i64)blockIdx.x * THREADS + threadIdx.x; row < states; row += (i64)gridDim.x * THREADS) {
+    const i64 first = SHARE_FIRST(states) + (i64)SHARE_BLOCK * THREADS, behind = SHARE_END(states);
+    for (i64 row = first + threadIdx.x; row < behind; row += (i64)SHARE_BLOCKS * THREADS) {
         const Amplitude own = amplitude_at(x, row, states, imaginary_place, directions);
         const Parts parts = {(value_t)own.re, (value_t)own.im};
         paired[row] = parts;
     }
 }
 
-// Rows from the table: of several cards each takes a run of them. Blocks that are at work take rows that follow each other, whose partners
-// are few enough for L2.
+// Rows from the table: of several cards each takes a run of them. Blocks that are at work at a time have rows that follow each other, whose
+// partners are few enough for L2.
 extern "C" __global__ void __launch_bounds__(THREADS)
 multiply(const value_t* __restrict__ x, const value_t* __restrict__ staged, value_t* __restrict__ y,
          double* __restrict__ partials, i64 kept, i64 states, const u32* __restrict__ imaginary_place,
          const double* __restrict__ directions, const u32* __restrict__ representatives,
          const u8* __restrict__ orbit_class, const double* __restrict__ orbit_roots,
-         const u32* __restrict__ slice_start, u32 index_bits, const u32* __restrict__ partners,
+         const u32* __restrict__ slice_start, u32 index_bits, i64 run, const u32* __restrict__ partners,
          const double* __restrict__ slot_values, i64 values)
 {
     __shared__ double scratch[THREADS / WARP];
@@ -610,12 +611,12 @@ multiply(const value_t* __restrict__ x, const value_t* __restrict__ staged, valu
     __syncthreads();
     const Parts* paired = reinterpret_cast<const Parts*>(staged);
     const u32 index_mask = (1u << index_bits) - 1u;
-    const i64 blocks = (kept + THREADS - 1) / THREADS, behind = SHARE_END(blocks);
+    const i64 first_block = 0, behind = (kept + THREADS - 1) / THREADS;
     const int lane = threadIdx.x % WARP;
     double x_dot_y = 0.0;
-    for (i64 block = SHARE_FIRST(blocks) + SHARE_BLOCK; block < behind; block += SHARE_BLOCKS) {
-        const i64 row = block * THREADS + threadIdx.x;
-        if (row >= kept) break;
+    for (i64 k = 0; k < run; ++k) {
+        const i64 block = first_block + SHARE_BLOCK * run + k, row = block * THREADS + threadIdx.x;
+        if (block >= behind || row >= kept) break;
         const i64 slice = row / WARP;
         const u32 start = slice_start[slice];
         const int slots = (int)(slice_start[slice + 1] - start);
