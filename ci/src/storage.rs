@@ -33,10 +33,18 @@ pub struct StoragePlan {
 impl From<&StoragePlan> for PlannedChoice {
     fn from(plan: &StoragePlan) -> PlannedChoice {
         let chosen = plan.ways.iter().position(|way| way.way == plan.way);
+        let (mut ways, name) = (plan.lines.clone(), chosen.map(|place| plan.lines[place].name.clone()));
+        for (way, line) in plan.ways.iter().zip(&mut ways) {
+            let ratio = chosen.map_or(1.0, |place| way.seconds() / plan.ways[place].seconds());
+            line.refused = (way.way != plan.way).then(|| match &name {
+                Some(name) if ratio > 1.0 => format!("takes {ratio:.1} times as long as {name}"),
+                _ => plan.reason.clone(),
+            });
+        }
         PlannedChoice {
             of: format!("how H is multiplied: bytes, seconds of a solve of {PRODUCTS} products"),
-            ways: plan.lines.clone(),
-            chosen: chosen.map(|place| plan.lines[place].name.clone()),
+            ways,
+            chosen: name,
             why: plan.reason.clone(),
         }
     }

@@ -12,8 +12,9 @@ use super::model::Model;
 use super::response::{LevelStates, ResponseTarget, layout_of};
 use super::solve::RunError;
 use eigenforge_core::operator::{SiteLayout, Spin, build};
-use eigenforge_runtime::SolveError;
+use eigenforge_core::words::{grouped, size};
 use eigenforge_runtime::solvers::symmetric_eigen;
+use eigenforge_runtime::{Device, SolveError};
 use ndarray::Array2;
 use num_complex::Complex64;
 use std::collections::HashMap;
@@ -23,14 +24,14 @@ pub const LARGEST_BLOCK: usize = 4096;
 
 /// −Σ w ln w over the eigenvalues of a density matrix.
 pub fn von_neumann_entropy(eigenvalues: &[f64]) -> f64 {
-    // Not −Σ: the entropy of a product state is 0, not −0.
-    eigenvalues.iter().filter(|w| **w > 0.0).fold(0.0, |sum, w| sum - w * w.ln())
+    // Of a product state 0, not −0 or what rounding leaves below it.
+    eigenvalues.iter().filter(|w| **w > 0.0).fold(0.0, |sum, w| sum - w * w.ln()).max(0.0)
 }
 
 /// −ln Σ w² over them: the second of Rényi's entropies.
 pub fn second_renyi_entropy(eigenvalues: &[f64]) -> f64 {
     let purity: f64 = eigenvalues.iter().map(|w| w * w).sum();
-    -purity.ln() + 0.0
+    (-purity.ln()).max(0.0)
 }
 
 /// A set of sites, as masks of a layout's words.
@@ -109,22 +110,35 @@ fn blocks(elements: &[Element], rows: usize, columns: usize) -> Vec<Vec<Element>
     list
 }
 
-/// The eigenvalues of ψψ† of a block.
-fn of_block(block: &[Element]) -> Result<Vec<f64>, SolveError> {
-    let [mut rows, mut columns] = [Numbering::default(), Numbering::default()];
-    let places: Vec<Element> =
-        block.iter().map(|(a, b, value)| (rows.number((*a, 0)), columns.number((*b, 0)), *value)).collect();
-    let is_wide = rows.0.len() <= columns.0.len();
-    let (short, long) = if is_wide { (rows.0.len(), columns.0.len()) } else { (columns.0.len(), rows.0.len()) };
-    if short > LARGEST_BLOCK {
-        let value = format!("a set of sites with a block of {short} states");
-        let expected = "blocks of up to 4096 states: fewer sites, or a smaller sector";
-        return Err(SolveError::Option { name: "entropy", value, expected });
+/// ψ of a block, its shorter side the rows.
+struct Block {
+    rows: usize,
+    columns: usize,
+    elements: Vec<Element>,
+}
+
+impl Block {
+    fn new(block: &[Element]) -> Block {
+        let [mut rows, mut columns] = [Numbering::default(), Numbering::default()];
+        let place = |(a, b, value): &Element| (rows.number((*a, 0)), columns.number((*b, 0)), *value);
+        let elements: Vec<Element> = block.iter().map(place).collect();
+        let (rows, columns) = (rows.0.len(), columns.0.len());
+        match rows <= columns {
+            true => Block { rows, columns, elements },
+            false => {
+                let elements = elements.into_iter().map(|(a, b, value)| (b, a, value)).collect();
+                Block { rows: columns, columns: rows, elements }
+            }
+        }
     }
+}
+
+/// The eigenvalues of ψψ† of a block.
+fn of_block(block: Block) -> Result<Vec<f64>, SolveError> {
+    let Block { rows: short, columns: long, elements } = block;
     let [mut re, mut im] = [Array2::<f64>::zeros((short, long)), Array2::zeros((short, long))];
-    for (a, b, value) in places {
-        let place = if is_wide { [a, b] } else { [b, a] };
-        (re[place], im[place]) = (value.re, value.im);
+    for (a, b, value) in elements {
+        (re[[a, b]], im[[a, b]]) = (value.re, value.im);
     }
     let is_real = im.iter().all(|value| *value == 0.0);
     let symmetric = re.dot(&re.t()) + im.dot(&im.t());
@@ -149,52 +163,115 @@ fn of_block(block: &[Element]) -> Result<Vec<f64>, SolveError> {
     Ok(symmetric_eigen(2 * short, &matrix)?.0.into_iter().step_by(2).collect())
 }
 
+/// Why there is no density matrix of a set of sites.
+#[derive(Debug, thiserror::Error)]
+pub enum EntanglementError {
+    /// A site that the lattice has not.
+    #[error("there is no site {site}: sites are 0 to {last}")]
+    Site {
+        /// It.
+        site: usize,
+        /// The last that there is.
+        last: usize,
+    },
+    /// A block that is too large.
+    #[error("a block of {states} states, of {LARGEST_BLOCK} at most: take fewer sites, or a smaller sector")]
+    Block {
+        /// Its states.
+        states: usize,
+    },
+    /// Too little memory of the host.
+    #[error(
+        "{words} words of the sector without its symmetry take about {needed} of the host's memory, of which {free} are free"
+    )]
+    Memory {
+        /// Words.
+        words: String,
+        /// Bytes that they take.
+        needed: String,
+        /// Bytes that are free.
+        free: String,
+    },
+    /// The eigenvalues.
+    #[error(transparent)]
+    Solve(#[from] SolveError),
+    /// The states without the symmetry.
+    #[error(transparent)]
+    Expand(#[from] RunError),
+}
+
+/// About the bytes that a word of the sector without its symmetry takes, for each state: amplitudes, elements, blocks, numbers of words.
+const BYTES_A_WORD: u64 = 224;
+
 impl Model {
-    /// The eigenvalues of the density matrices of sets of sites in a state of length 1, descending; of several states of the means over
-    /// them.
+    /// Whether the words of the sector without its symmetry have room on the host for the density matrices of so many states at once.
     ///
     /// # Errors
-    /// A site that the model has not; a block of more than [`LARGEST_BLOCK`] states; no room for the sector without its symmetry.
+    /// They have not.
+    pub fn check_entanglement(&self, states: usize) -> Result<(), EntanglementError> {
+        let words = self.plain().map_err(RunError::from)?.dimension();
+        let needed = words.saturating_mul(BYTES_A_WORD).saturating_mul(states.max(1) as u64);
+        let free = Device::cpu().memory().free;
+        match needed <= free {
+            true => Ok(()),
+            false => {
+                let (needed, free) = (size(needed), size(free));
+                Err(EntanglementError::Memory { words: grouped(words.into()), needed, free })
+            }
+        }
+    }
+
+    /// The eigenvalues of the density matrices of sets of sites in a state of length 1, descending; of several states of the means over
+    /// them. A set that has none says why.
+    ///
+    /// # Errors
+    /// No room for the sector without its symmetry.
     pub fn entanglement_spectra(
         &self,
         states: &[Vec<Complex64>],
         subsets: &[Vec<usize>],
-    ) -> Result<Vec<Vec<f64>>, RunError> {
-        if let Some(site) = subsets.iter().flatten().find(|site| **site >= self.sites()) {
-            let (value, expected) = (format!("site {site}"), "sites that the lattice has, from 0");
-            return Err(SolveError::Option { name: "entropy", value, expected }.into());
-        }
-        let plain = self.plain()?;
+    ) -> Result<Vec<Result<Vec<f64>, EntanglementError>>, EntanglementError> {
+        self.check_entanglement(states.len())?;
+        let plain = self.plain().map_err(RunError::from)?;
         let expanded: Option<Vec<Vec<Complex64>>> = match self.symmetric() {
             Some(_) => {
                 let target = ResponseTarget { model: plain.clone(), operator: build::scalar(1.0) };
                 let level = LevelStates::new(self.clone(), states.to_vec());
-                Some((0..states.len()).map(|state| level.excited(state, &target)).collect::<Result<_, _>>()?)
+                let plain = |state| level.excited(state, &target).map_err(RunError::from);
+                Some((0..states.len()).map(plain).collect::<Result<_, _>>()?)
             }
             None => None,
         };
         let (states, layout) = (expanded.as_deref().unwrap_or(states), layout_of(&plain));
         let share = 1.0 / (states.len().max(1) as f64).sqrt();
-        let of_subset = |sites: &Vec<usize>| -> Result<Vec<f64>, SolveError> {
+        let of_subset = |sites: &Vec<usize>| -> Result<Vec<f64>, EntanglementError> {
+            if let Some(site) = sites.iter().find(|site| **site >= self.sites()) {
+                return Err(EntanglementError::Site { site: *site, last: self.sites().saturating_sub(1) });
+            }
             let subset = Subset::new(&layout, sites);
             let [mut rows, mut columns] = [Numbering::default(), Numbering::default()];
             let mut elements = Vec::new();
-            let all = states.iter().enumerate().flat_map(|(state, amplitudes)| {
-                amplitudes.iter().enumerate().map(move |(index, value)| (state, index, share * value))
-            });
-            for (state, index, value) in all.filter(|(_, _, value)| *value != Complex64::ZERO) {
-                let word = plain.basis().state(index as u64);
-                let value = if subset.is_negative(word) { -value } else { value };
-                let row = rows.number((0, word & subset.mask));
-                elements.push((row, columns.number((state, word & !subset.mask)), value));
+            for (state, amplitudes) in states.iter().enumerate() {
+                for (index, value) in amplitudes.iter().enumerate().filter(|(_, value)| **value != Complex64::ZERO) {
+                    let word = plain.basis().state(index as u64);
+                    let value = if subset.is_negative(word) { -share * value } else { share * value };
+                    let row = rows.number((0, word & subset.mask));
+                    elements.push((row, columns.number((state, word & !subset.mask)), value));
+                }
+            }
+            let all = blocks(&elements, rows.0.len(), columns.0.len());
+            drop((elements, rows, columns));
+            let all: Vec<Block> = all.into_iter().map(|block| Block::new(&block)).collect();
+            if let Some(states) = all.iter().map(|block| block.rows).find(|rows| *rows > LARGEST_BLOCK) {
+                return Err(EntanglementError::Block { states });
             }
             let mut values = Vec::new();
-            for block in blocks(&elements, rows.0.len(), columns.0.len()) {
-                values.extend(of_block(&block)?);
+            for block in all {
+                values.extend(of_block(block)?);
             }
             values.sort_by(|a, b| b.total_cmp(a));
             Ok(values)
         };
-        Ok(subsets.iter().map(of_subset).collect::<Result<Vec<_>, SolveError>>()?)
+        Ok(subsets.iter().map(of_subset).collect())
     }
 }

@@ -50,7 +50,7 @@ mod working;
 pub use eigenforge_product::ranks::RankPlan;
 pub use eigenforge_product::{Hamiltonian, MultiplyPlan, PrepareError, Received, StoredHamiltonian};
 pub use eigenforge_runtime::tune::{ShapeSource, Tuning};
-pub use entanglement::{LARGEST_BLOCK, second_renyi_entropy, von_neumann_entropy};
+pub use entanglement::{EntanglementError, LARGEST_BLOCK, second_renyi_entropy, von_neumann_entropy};
 pub use evolution::{DrivenModel, EvolutionMeasures, EvolutionPoint, StartError, evolve_driven_model, evolve_model};
 pub use general::GeneralMultiply;
 pub use kronecker::{KroneckerMultiply, SpeciesMatrix};

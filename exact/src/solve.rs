@@ -8,6 +8,7 @@ pub use problem::ModelProblem;
 pub use solution::Solution;
 
 use super::complex;
+use super::entanglement::EntanglementError;
 use super::way::SPARE;
 use super::{Model, PrepareError, ShapeSource};
 use eigenforge_core::operator::OperatorError;
@@ -34,6 +35,18 @@ pub enum RunError {
     /// The model itself.
     #[error(transparent)]
     Operator(#[from] OperatorError),
+    /// The entropy of a set of sites.
+    #[error(transparent)]
+    Entanglement(Box<EntanglementError>),
+}
+
+impl From<EntanglementError> for RunError {
+    fn from(error: EntanglementError) -> RunError {
+        match error {
+            EntanglementError::Expand(error) => error,
+            other => RunError::Entanglement(Box::new(other)),
+        }
+    }
 }
 
 /// LOBPCG: fused for one state, a block with soft locking for several.
@@ -106,6 +119,7 @@ impl FamilyError for RunError {
         match self {
             RunError::Prepare(error) => error.is_of_the_input(),
             RunError::Solve(error) => error.is_of_the_input(),
+            RunError::Entanglement(_) => true,
             RunError::Device(_) | RunError::Operator(_) => false,
         }
     }

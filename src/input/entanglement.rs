@@ -21,6 +21,10 @@ const WEIGHTS: usize = 16;
 pub(super) fn read(section: Section<'_>, sites: usize, problems: &Problems) -> Option<EntanglementSpec> {
     section.require("sites", "the sites of each set: sites = [[0, 1, 2, 3]]");
     let sets = sets(&section, "sites", sites, problems);
+    if sets.as_ref().is_some_and(Vec::is_empty) {
+        let (expected, found) = ("one set of sites or more".into(), "an empty list".into());
+        problems.add(section.place("sites"), Wrong::OutOfRange { key: "sites".into(), expected, found });
+    }
     let weights = section.count("weights", 1).map_or(WEIGHTS, |weights| weights.value);
     section.finish("key", |_| None);
     Some(EntanglementSpec { sites: sets?, weights })

@@ -240,7 +240,7 @@ impl<'a> Section<'a> {
         let list = |(index, item): (usize, &Spanned<DeValue<'_>>)| {
             let name = format!("{key}[{index}]");
             let Some(numbers) = item.get_ref().as_array().filter(|numbers| !numbers.is_empty()) else {
-                self.wrong_type(&name, "a list of sites", item);
+                self.wrong_type(&name, "a list of one site or more", item);
                 return None;
             };
             let number = |(place, number)| self.as_count(&format!("{name}[{place}]"), 0, number);

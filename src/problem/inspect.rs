@@ -72,7 +72,11 @@ pub fn inspect(problem: &dyn Problem, inspection: &Inspection<'_>) -> Result<Ins
         Stage::Cost => problem.details()?.cost_text(),
         _ => String::new(),
     };
-    let mut files = named(files_of_run(problem, overrides)?, kernel)?;
+    let mut files = files_of_run(problem, overrides)?;
+    if let Some(name) = kernel.filter(|name| files.iter().all(|file| file.text.name != *name)) {
+        files.extend(problem.block_operations()?.into_iter().filter(|other| other.text.name == name));
+    }
+    let mut files = named(files, kernel)?;
     if stage.is_of_the_text() {
         files = files.into_iter().map(|file| file.overridden(overrides)).collect::<Result<_, _>>()?;
     }

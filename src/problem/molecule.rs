@@ -107,7 +107,7 @@ impl PlanDetails for MoleculePlan<'_> {
         let stored = self.multiply().and_then(|multiply| multiply.0.format());
         let format = stored.and_then(|stored| {
             Some(PlannedChoice {
-                of: "format of the matrix".into(),
+                of: "format of the matrix: bytes, seconds of a product".into(),
                 ways: stored.ranking?.candidates.iter().map(way_of_format).collect(),
                 chosen: Some(stored.format.to_string()),
                 why: stored.ranking?.reason.clone(),

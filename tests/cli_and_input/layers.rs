@@ -64,15 +64,15 @@ const LARGEST_CIRCLES: [(&str, usize); 13] = [
 /// each by itself), and methods and fields of public types. A change that needs more says why in its commit, and one that needs fewer
 /// lowers the number.
 const MOST_REACHED: [(&str, Surface); 11] = [
-    ("src", Surface { names: 185, members: 681 }),
+    ("src", Surface { names: 187, members: 691 }),
     ("core/src", Surface { names: 148, members: 484 }),
     ("product/src", Surface { names: 83, members: 251 }),
-    ("exact/src", Surface { names: 54, members: 231 }),
+    ("exact/src", Surface { names: 56, members: 232 }),
     ("ci/src", Surface { names: 62, members: 258 }),
     ("dmrg/src", Surface { names: 61, members: 478 }),
     ("tensors/src", Surface { names: 61, members: 310 }),
     ("runtime/src", Surface { names: 323, members: 974 }),
-    ("templates/src", Surface { names: 170, members: 998 }),
+    ("templates/src", Surface { names: 170, members: 1001 }),
     ("su3/src", Surface { names: 21, members: 75 }),
     ("grammar/src", Surface { names: 39, members: 43 }),
 ];

@@ -65,8 +65,13 @@ fn a_dump_has_every_file_with_its_plan_and_says_what_to_do_next() {
     let dumped = Dumped::new();
     let names: Vec<PathBuf> = files(dumped.folder.path());
     assert!(names.len() >= 6 && names.len().is_multiple_of(2), "{names:?}");
-    for file in names.iter().filter(|file| file.extension().unwrap() == "cu") {
+    for (number, file) in names.iter().filter(|file| file.extension().unwrap() == "cu").enumerate() {
         let name = file.file_stem().unwrap().to_str().unwrap();
+        // Of the many sizes of block operations some.
+        let is_block_operation = ["gram_", "combine_", "add_"].iter().any(|start| name.starts_with(start));
+        if is_block_operation && !number.is_multiple_of(16) {
+            continue;
+        }
         let shown = run(&["inspect", MODEL, "--kernel", name]);
         assert_eq!(fs::read_to_string(file).unwrap(), stdout(&shown), "{name}");
         let plan = fs::read_to_string(file.with_extension("ron")).unwrap();

@@ -76,6 +76,7 @@ fn density_matrices_of_ground_states_are_the_explicit_ones() {
         assert_eq!(level.states.len(), 1, "{}", case.id);
         let subsets: Vec<Vec<usize>> = case.subsets.iter().map(|subset| subset.sites.clone()).collect();
         let spectra = model.entanglement_spectra(&level.states, &subsets).unwrap();
+        let spectra = spectra.into_iter().map(Result::unwrap);
         for (subset, spectrum) in case.subsets.iter().zip(spectra) {
             let name = format!("{} {:?}", case.id, subset.sites);
             let entropy = von_neumann_entropy(&spectrum);

@@ -89,7 +89,8 @@ impl Meter<'_> {
             true => Vec::new(),
             false => {
                 let spectra = self.model.entanglement_spectra(&[amplitudes(&state.parts)?], &self.wanted.entropies)?;
-                spectra.iter().map(|spectrum| von_neumann_entropy(spectrum)).collect()
+                let entropy = |spectrum: Result<Vec<f64>, _>| spectrum.map(|spectrum| von_neumann_entropy(&spectrum));
+                spectra.into_iter().map(entropy).collect::<Result<_, _>>()?
             }
         };
         Ok(EvolutionPoint {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::response::{LevelStates, ResponseTarget};
 use crate::samples::{hubbard, hubbard_operator, xxz};
-use crate::{InSector, Lanczos, Model, RunError, von_neumann_entropy};
+use crate::{InSector, Lanczos, Model, RunError, second_renyi_entropy, von_neumann_entropy};
 use eigenforge_core::basis::{Down, Up};
 use eigenforge_core::lattice::Lattice;
 use eigenforge_core::observable::Observable;
@@ -299,7 +299,7 @@ fn entropies_are_those_of_both_sides_and_of_free_fermions() {
         let sites = model.sites();
         for own in [vec![0], vec![0, 2], vec![1, 2]] {
             let rest: Vec<usize> = (0..sites).filter(|site| !own.contains(site)).collect();
-            let spectra = model.entanglement_spectra(std::slice::from_ref(&state), &[own.clone(), rest]).unwrap();
+            let spectra = spectra(&model, std::slice::from_ref(&state), &[own.clone(), rest]);
             let [a, b] = [&spectra[0], &spectra[1]].map(|spectrum| von_neumann_entropy(spectrum));
             assert!((a - b).abs() < 1e-12 && a > 0.1, "{name}, {own:?}: {a} {b}");
             assert!((spectra[0].iter().sum::<f64>() - 1.0).abs() < 1e-13, "{name}");
@@ -308,22 +308,29 @@ fn entropies_are_those_of_both_sides_and_of_free_fermions() {
     // Ring of 6 at U = 0, half filled: 2.772588722240 of the sites 0 and 2 with the signs of the fermions, by the correlation matrix.
     let ring = hubbard(&Lattice::chain(6).periodic(), 0.0, 3, 3);
     let ground = Lanczos::new(&ring).tolerance(1e-13).run(&Device::cpu()).unwrap().level_states(0).unwrap();
-    let spectra = ring.entanglement_spectra(&ground.states, &[vec![0, 2], vec![0, 1, 2], vec![]]).unwrap();
-    let found: Vec<f64> = spectra.iter().map(|spectrum| von_neumann_entropy(spectrum)).collect();
+    let spectra_of_ring = spectra(&ring, &ground.states, &[vec![0, 2], vec![0, 1, 2], vec![]]);
+    let found: Vec<f64> = spectra_of_ring.iter().map(|spectrum| von_neumann_entropy(spectrum)).collect();
     assert!((found[0] - 4.0 * 2f64.ln()).abs() < 1e-9 && (found[1] - 1.905596343203).abs() < 1e-9, "{found:?}");
-    assert_eq!((spectra[2].len(), found[2].abs() < 1e-12), (1, true));
+    assert_eq!((spectra_of_ring[2].len(), found[2].abs() < 1e-12), (1, true));
     // A level of two states: no basis of it changes the mean.
     let odd = xxz(&Lattice::chain(5).periodic(), 1.0, 1.0, 1);
     let level = Lanczos::new(&odd).tolerance(1e-13).states(2).run(&Device::cpu()).unwrap().level_states(0).unwrap();
     let [a, b] = [&level.states[0], &level.states[1]];
     let mixed = |p: Complex64, q: Complex64| a.iter().zip(b).map(|(a, b)| p * a + q * b).collect::<Vec<_>>();
     let turned = [mixed(0.6.into(), Complex64::new(0.0, 0.8)), mixed(Complex64::new(0.0, 0.8), 0.6.into())];
-    let [own, other] =
-        [&level.states[..], &turned].map(|states| odd.entanglement_spectra(states, &[vec![0, 1]]).unwrap());
+    let [own, other] = [&level.states[..], &turned].map(|states| spectra(&odd, states, &[vec![0, 1]]));
     assert!(own[0].iter().zip(&other[0]).all(|(a, b)| (a - b).abs() < 1e-12), "{own:?} {other:?}");
     assert!((own[0].iter().sum::<f64>() - 1.0).abs() < 1e-12 && own[0].len() <= 8);
-    let error = ring.entanglement_spectra(&ground.states, &[vec![6]]).unwrap_err().to_string();
-    assert!(error.contains("site 6"), "{error}");
+    // A set that has none leaves the others as they are.
+    let found = ring.entanglement_spectra(&ground.states, &[vec![6], vec![0]]).unwrap();
+    assert!(found[0].as_ref().is_err_and(|error| error.to_string().contains("site 6")) && found[1].is_ok());
+    let all = spectra(&ring, &ground.states, &[(0..6).collect()]);
+    assert_eq!((von_neumann_entropy(&all[0]), second_renyi_entropy(&all[0])), (0.0, 0.0));
+}
+
+/// The eigenvalues of the density matrices of sets that have them.
+fn spectra(model: &Model, states: &[Vec<Complex64>], subsets: &[Vec<usize>]) -> Vec<Vec<f64>> {
+    model.entanglement_spectra(states, subsets).unwrap().into_iter().map(Result::unwrap).collect()
 }
 
 #[test]

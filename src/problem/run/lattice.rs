@@ -64,6 +64,9 @@ impl<'p, T: Scalar> Diagonalised<'p, T> for LatticeProblem {
         if self.file.output.vectors {
             self.model.check_list()?;
         }
+        if self.file.entanglement.is_some() {
+            self.model.check_entanglement(1).map_err(RunError::from)?;
+        }
         Ok(self.describe() + "\n")
     }
 
@@ -105,10 +108,7 @@ impl<'p, T: Scalar> Diagonalised<'p, T> for LatticeProblem {
             true => level_spins(&solution, &level),
             false => (Vec::new(), None),
         };
-        let (entanglement, left_out) = match entanglement(self, &solution) {
-            Ok(found) => (found, None),
-            Err(error) => (Vec::new(), Some(format!("the entanglement was left out: {error}"))),
-        };
+        let (entanglement, left_out) = entanglement(self, &solution);
         let pairs = solution.eigenpairs();
         let verbs = [
             ("spectrum", file.spectrum.is_some()),
@@ -189,27 +189,45 @@ fn averages<T: Scalar>(
     Ok((level, by_state))
 }
 
-/// The density matrices of the file's sets of sites in every level. Of several ranks the first has them; every rank asks.
+/// The density matrices of the file's sets of sites in every level, and what was left out with the reason: it costs the run nothing else.
+/// Of several ranks the first has them; every rank asks.
 fn entanglement<T: Scalar>(
     problem: &LatticeProblem,
     solution: &Solution<'_, T>,
-) -> Result<Vec<EntanglementRecord>, RunError> {
-    let Some(wanted) = &problem.file.entanglement else { return Ok(Vec::new()) };
-    let mut records = Vec::new();
+) -> (Vec<EntanglementRecord>, Vec<String>) {
+    let (mut records, mut left_out) = (Vec::new(), Vec::new());
+    let Some(wanted) = &problem.file.entanglement else { return (records, left_out) };
     for level in 0..solution.levels().len() {
-        let LevelStates { states, .. } = solution.level_states(level)?;
-        if solution.device().ranks().is_some_and(|ranks| ranks.rank() > 0) {
-            continue;
-        }
-        let spectra = problem.model.entanglement_spectra(&states, &wanted.sites)?;
-        for (sites, mut weights) in wanted.sites.iter().zip(spectra) {
-            let (von_neumann, renyi_2) = (von_neumann_entropy(&weights), second_renyi_entropy(&weights));
-            weights.truncate(wanted.weights);
-            let (sites, states) = (sites.clone(), states.len());
-            records.push(EntanglementRecord { sites, level, states, von_neumann, renyi_2, weights });
+        let spectra = || {
+            let LevelStates { states, .. } = solution.level_states(level)?;
+            let is_first = solution.device().ranks().is_none_or(|ranks| ranks.rank() == 0);
+            let sets = if is_first { &wanted.sites[..] } else { &[] };
+            Ok::<_, RunError>((states.len(), problem.model.entanglement_spectra(&states, sets)?))
+        };
+        let (states, spectra) = match spectra() {
+            Ok(found) => found,
+            Err(error) => {
+                left_out.push(format!("the entanglement of level {level} was left out: {error}"));
+                continue;
+            }
+        };
+        for (sites, spectrum) in wanted.sites.iter().zip(spectra) {
+            match spectrum {
+                Ok(mut weights) => {
+                    let (von_neumann, renyi_2) = (von_neumann_entropy(&weights), second_renyi_entropy(&weights));
+                    weights.truncate(wanted.weights);
+                    let sites = sites.clone();
+                    records.push(EntanglementRecord { sites, level, states, von_neumann, renyi_2, weights });
+                }
+                Err(error) => {
+                    let sites: Vec<String> = sites.iter().map(usize::to_string).collect();
+                    let set = format!("the density matrix of sites {}", sites.join(" "));
+                    left_out.push(format!("{set} was left out of level {level}: {error}"));
+                }
+            }
         }
     }
-    Ok(records)
+    (records, left_out)
 }
 
 /// The vectors on the host, one per row.
