@@ -90,6 +90,22 @@ def test_vectors_are_eigenvectors_in_the_basis():
         assert all((basis[name] == found.basis[name]).all() for name in basis)
 
 
+def test_density_matrices_of_sets_of_sites():
+    found = heisenberg(8).entanglement(sites=[[0, 1, 2, 3], [0, 4]], weights=3).solve(states=2)
+    half, pair = found.entanglement[:2]
+    assert list(half.sites) == [0, 1, 2, 3] and half.level == 0 and len(half.weights) == 3
+    # By the vector: rows of the sites 0 to 3, the lowest bits of a word.
+    words, vector = found.basis["states"], found.vectors[0]
+    psi = np.zeros((16, 16))
+    psi[(words & 15).astype(int), (words >> 4).astype(int)] = vector
+    weights = np.linalg.svd(psi, compute_uv=False) ** 2
+    assert np.allclose(half.weights, weights[:3], atol=1e-9)
+    weights = weights[weights > 0]
+    assert np.isclose(half.von_neumann, -np.sum(weights * np.log(weights)), atol=1e-8)
+    assert np.isclose(half.renyi_2, -np.log(np.sum(weights**2)), atol=1e-8)
+    assert list(pair.sites) == [0, 4] and pair.von_neumann > 0
+
+
 def test_families_sectors_and_sweeps(root, tmp_path):
     ring = heisenberg(12)
     whole = ring.solve(sectors="all", states=1)
