@@ -7,7 +7,7 @@ use super::PartnerRows;
 use crate::symmetric::orbits::symmetric_tables;
 use eigenforge_product::PrepareError;
 use eigenforge_runtime::{Arguments, Buffer, Device, DeviceError, ElementArgument, Kernel, NamedTables, Pod, trace};
-use eigenforge_templates::exact::{KeptRows, SlotCodes};
+use eigenforge_templates::exact::{KeptRows, PartnersPlan, SlotCodes};
 use std::collections::BTreeSet;
 
 /// Names of the numbers of rows and of slots that are kept, and of blocks of rows on the card that has the most.
@@ -71,9 +71,9 @@ fn fill(
 ) -> Result<KeptRows, PrepareError> {
     let _filling = trace::span("set up", "table of partners on the device");
     let plan = rows.plan();
-    let mut slice_slots = spread::<u32>(device, plan.slices())?;
+    let mut slice_slots = spread::<u32>(plan, device, plan.slices())?;
     let mut totals = device.empty_buffer::<u32>(plan.count_blocks() as usize)?;
-    let mut classes = spread::<u8>(device, plan.rows.states)?;
+    let mut classes = spread::<u8>(plan, device, plan.rows.states)?;
     let counting = plan.count_launch()?;
     let arguments = Arguments::new().write("slice_slots", &mut slice_slots).write("slot_totals", &mut totals);
     kernel.launch(&counting, arguments.write("orbit_class", &mut classes).tables(named))?;
@@ -87,10 +87,10 @@ fn fill(
     // Memory has at least one element.
     let slots = kept.slots.max(1);
     let slices = kept.rows.div_ceil(plan.rows.warp.lanes().into());
-    let mut slice_start = spread::<u32>(device, slices + 1)?;
-    let mut partners = spread::<u32>(device, slots)?;
+    let mut slice_start = spread::<u32>(plan, device, slices + 1)?;
+    let mut partners = spread::<u32>(plan, device, slots)?;
     let beside = plan.codes == SlotCodes::Beside;
-    let mut codes: Option<Buffer<u8>> = beside.then(|| spread(device, slots)).transpose()?;
+    let mut codes: Option<Buffer<u8>> = beside.then(|| spread(plan, device, slots)).transpose()?;
     if kept.rows > 0 {
         let (filling, starts) = (plan.fill_launch(kept)?, device.buffer(&starts)?);
         let arguments = Arguments::new().read("slice_slots", &slice_slots).read("slot_starts", &starts);
@@ -108,9 +108,10 @@ fn fill(
     Ok(kept)
 }
 
-/// A table that kernels write, of several cards a part on each.
-fn spread<U: Pod + Default>(device: &Device, length: u64) -> Result<Buffer<U>, DeviceError> {
-    match device.cards_at_work() {
+/// A table that kernels write, of several cards that share the rows a part on each. Where vectors are too short to be spread nothing is:
+/// one card runs a launch whose memory is all its own.
+fn spread<U: Pod + Default>(plan: &PartnersPlan, device: &Device, length: u64) -> Result<Buffer<U>, DeviceError> {
+    match plan.cards {
         1 => device.empty_buffer(length as usize),
         _ => device.spread_buffer(length as usize),
     }
