@@ -6,7 +6,7 @@ use crate::{InSector, Model, MultiplyPlan};
 use eigenforge_core::lattice::{Lattice, LatticeKind};
 use eigenforge_core::operator::{Charge, MatrixStorage, Operator, SiteKind, Spin, Symmetry, build};
 use eigenforge_runtime::simulate::Schedule;
-use eigenforge_runtime::testing::{devices_of_many_launches, simulated_with_warps_of, teams};
+use eigenforge_runtime::testing::{card, devices_of_many_launches, simulated_with_warps_of, teams};
 use eigenforge_runtime::{Device, LinearOperator, Scalar};
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::SlotCodes;
@@ -219,12 +219,18 @@ fn several_cards_share_the_rows() {
     let turned = |i: usize, j: usize| {
         plus_adjoint((scalar(0.5) + 0.21 * build::imaginary_unit()) * sp(i) * sm(j)) + 0.8 * (sz(i) * sz(j))
     };
-    let (one, cards) = (devices_of_many_launches(Schedule::Forward), teams(&[2]));
-    for (bond, symmetry) in [
+    let (mut one, cards) = (devices_of_many_launches(Schedule::Forward), teams(&[2]));
+    let mut sectors = vec![
         (bond_sum(&ring(12), sdots), k(&[6]).reflection(-1)),
         (bond_sum(&ring(12), turned), k(&[1])),
         (bond_sum(&ring(12), sdots), k(&[1])),
-    ] {
+    ];
+    // On two cards also vectors that are too short to be spread, whose table is long enough.
+    if let Some(card) = card().filter(|_| Device::cards() > 1) {
+        one = vec![card];
+        sectors.push((bond_sum(&ring(26), sdots), k(&[0]).reflection(1).spin_inversion(1)));
+    }
+    for (bond, symmetry) in sectors {
         let sector = spins(bond, 0).symmetry(&symmetry.storage(MatrixStorage::Table)).unwrap();
         let model = sector.in_real_gauge();
         let plan = model.multiply(ScalarType::F64).unwrap();
