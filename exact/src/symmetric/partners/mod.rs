@@ -11,7 +11,7 @@ mod tests;
 
 use super::orbits::{NO_WALK, SectorRows};
 use crate::model::Model;
-use crate::way::{Request, SPARE, Way, cards_for};
+use crate::way::{Request, SPARE, Way};
 use codes::Codes;
 use eigenforge_core::operator::{OperatorError, SymmetryError};
 use eigenforge_core::words::{grouped, size};
@@ -208,6 +208,14 @@ impl From<PartnerRows> for MultiplyPlan {
 }
 
 impl PartnerRows {
+    /// The cards that share the launches: those over which the longest memory that is not the table's is spread.
+    fn cards(&self, device: &Device) -> u32 {
+        let plan = &self.plan.rows;
+        let numbers = plan.dimension().max(self.plan.paired()).saturating_mul(plan.scalar.bytes() as u64);
+        let list = plan.states * if plan.is_wide() { 8 } else { 4 };
+        device.cards_for(numbers.max(list)).unwrap_or(device.cards_at_work())
+    }
+
     /// Whether a device keeps the table.
     fn runs_on(&self, device: &Device) -> bool {
         device.runs_kernels() && device.ranks().is_none()
@@ -285,7 +293,7 @@ impl Multiply for PartnerRows {
                 false => self.orbit_multiply(device),
             };
         }
-        let cards = cards_for(Some(device), self.plan.rows.dimension(), self.plan.rows.scalar);
+        let cards = self.cards(device);
         let mut fitted = self.clone();
         Arc::make_mut(&mut fitted.plan).cards = cards;
         let fitted = match self.room {
