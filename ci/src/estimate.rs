@@ -7,7 +7,7 @@ use eigenforge_templates::Warp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The two ways of multiplying by H.
+/// The kinds of ways to multiply by H.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProductKind {
@@ -15,6 +15,8 @@ pub enum ProductKind {
     Stored,
     /// From the integrals.
     Direct,
+    /// From a table that a card makes of the integrals.
+    Table,
 }
 
 impl fmt::Display for ProductKind {
@@ -22,6 +24,7 @@ impl fmt::Display for ProductKind {
         f.write_str(match self {
             ProductKind::Stored => "stored",
             ProductKind::Direct => "direct",
+            ProductKind::Table => "table",
         })
     }
 }
@@ -75,6 +78,17 @@ pub enum StorageError {
         rows: u64,
         /// The device.
         device: String,
+    },
+    /// A table was asked for where there is none.
+    #[error(
+        "storage = \"table\" on {device}: {why}; tables are of spaces up to a level of excitation, on one card. Use storage = \"direct\", \
+         \"stored\" or \"auto\""
+    )]
+    NoTable {
+        /// The device.
+        device: String,
+        /// Why not.
+        why: String,
     },
     /// Too little memory.
     #[error("{plan}\nneither fits {device} with {free:.2} GiB free: {nearest}")]
@@ -143,7 +157,7 @@ impl StorageTarget {
         let Some([ranks, here]) = self.ranks else { return way };
         let (vector, share) = (8 * rows, 8 * rows.div_ceil(ranks));
         match (way.way, self.card.is_some()) {
-            (ProductKind::Direct, on_cards) => {
+            (ProductKind::Direct | ProductKind::Table, on_cards) => {
                 let whole = vector + if on_cards { share } else { 0 };
                 let each = if way.exchanged > 0 { way.exchanged } else { whole };
                 Estimate {

@@ -92,7 +92,7 @@ pub use matrix::{CiHamiltonian, MatrixError, THRESHOLD, matrix};
 pub use molecule::{Molecule, MoleculeError};
 pub use natural::{NaturalOrbitals, natural_orbitals};
 pub use non_zeros::Census;
-pub use on_the_fly::{OnTheFlyError, row_by_row};
+pub use on_the_fly::{OnTheFlyError, element_table, row_by_row};
 pub use operator::{LoweringError, electrons};
 pub use orbital_window::WindowError;
 pub use slater_condon::matrix_element;

@@ -158,10 +158,10 @@ fn multiply(kind: ProductKind, request: &Request<'_>) -> Result<MultiplyPlan, Ci
 /// Ranks of several machines may know other rates: they go the first one's way.
 fn agreed<E>(own: Result<StoragePlan, E>, device: &Device) -> Result<StoragePlan, E> {
     let Some(ranks) = device.ranks() else { return own };
-    let number = |way| u8::from(way == ProductKind::Direct);
-    let first = ranks.from_first("how H is multiplied", &[own.as_ref().map_or(2, |plan| number(plan.way))]);
+    let number = |way: ProductKind| way as u8;
+    let first = ranks.from_first("how H is multiplied", &[own.as_ref().map_or(u8::MAX, |plan| number(plan.way))]);
     let mut plan = own?;
-    let other = [ProductKind::Stored, ProductKind::Direct]
+    let other = [ProductKind::Stored, ProductKind::Direct, ProductKind::Table]
         .into_iter()
         .find(|way| first.as_deref().is_ok_and(|first| first == [number(*way)]));
     if let Some(way) = other.filter(|way| *way != plan.way) {

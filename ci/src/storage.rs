@@ -9,11 +9,12 @@
 //! where a matrix does not fit.
 
 use super::estimate::{Estimate, PRODUCTS, ProductKind, StorageError, StorageTarget, gib};
+use super::on_the_fly::ElementTableWay;
 use super::way::{Counted, Request, Way};
 use super::{Census, Integrals, Space, ways};
 pub use eigenforge_core::operator::MatrixStorage as Storage;
 use eigenforge_product::sparse::FormatName;
-use eigenforge_product::{PlannedChoice, PlannedWay};
+use eigenforge_product::{Fit, PlannedChoice, PlannedWay};
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -73,6 +74,9 @@ impl StorageRequest<'_> {
             if self.storage == Storage::Direct && ways.iter().all(|way| way.way != ProductKind::Direct) {
                 return StorageError::NotDirect { rows: self.space.len(), device: device.into() };
             }
+            if self.storage == Storage::Table && ways.iter().all(|way| way.way != ProductKind::Table) {
+                return StorageError::NoTable { device: device.into(), why: self.table_refusal(place) };
+            }
             self.refusal(&ways, place, device)
         })
     }
@@ -90,8 +94,8 @@ impl StorageRequest<'_> {
             // A format implies a stored matrix.
             Storage::Auto => self.format.is_none() || way.way == ProductKind::Stored,
             Storage::Stored => way.way == ProductKind::Stored,
-            // Model files of molecules have no word for a table.
-            Storage::Direct | Storage::Table => way.way == ProductKind::Direct,
+            Storage::Direct => way.way == ProductKind::Direct,
+            Storage::Table => way.way == ProductKind::Table,
         };
         // On the CPU the direct product of full CI is faster at every measured size.
         let by_model =
@@ -173,6 +177,15 @@ impl StorageRequest<'_> {
             }
         }
         nothing.into()
+    }
+
+    /// Why there is no table.
+    fn table_refusal(&self, place: StorageTarget) -> String {
+        if self.space.is_complete() {
+            return "full CI is multiplied by its strings, without rows".into();
+        }
+        let refused = |fit| if let Fit::Refuses(why) = fit { why } else { "no such way".into() };
+        refused(ElementTableWay.fit(&Request::new(self.integrals, self.space, place)))
     }
 
     /// Whether moves are separated by irrep in a space of all irreps.
@@ -286,7 +299,7 @@ mod tests {
         };
         let quick_memory = Card { memory_rate: 4.0 * Card::H200.memory_rate, ..Card::H200 };
         let slow_memory = Card { memory_rate: Card::H200.memory_rate / 8.0, ..Card::H200 };
-        assert_eq!((way(quick_memory), way(slow_memory)), (ProductKind::Stored, ProductKind::Direct));
+        assert_eq!((way(quick_memory), way(slow_memory)), (ProductKind::Table, ProductKind::Direct));
     }
 
     #[test]
@@ -298,7 +311,7 @@ mod tests {
         for place in [h200(), StorageTarget { card: None, ..h200() }] {
             for (space, way) in [
                 (&full, ProductKind::Direct),
-                (&part, if place.card.is_some() { ProductKind::Direct } else { ProductKind::Stored }),
+                (&part, if place.card.is_some() { ProductKind::Table } else { ProductKind::Stored }),
             ] {
                 assert_eq!(plan(Storage::Auto, space, place).unwrap().way, way);
                 assert_eq!(plan(Storage::Stored, space, place).unwrap().way, ProductKind::Stored);

@@ -20,7 +20,7 @@ const ELEMENT: u128 = 12;
 /// H200. No rate of a processor measures this integer work: the Xeon's time is used for all of them.
 const SECONDS_AN_ELEMENT: f64 = 1.8e-7;
 /// Fraction of a card's memory rate that a stored multiply reaches: 3.5 TB/s of an H200's copies.
-const OF_MEMORY: f64 = 3.5e12 / Card::H200.memory_rate;
+pub(super) const OF_MEMORY: f64 = 3.5e12 / Card::H200.memory_rate;
 
 /// Any space.
 pub(super) struct StoredWay;

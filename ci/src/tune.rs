@@ -58,8 +58,8 @@ impl CiProblem<'_> {
         let table_bytes = plan.ways.iter().find(|way| way.way == plan.way).map_or(0, |way| way.bytes);
         let length = usize::try_from(solve.problem.space.len()).unwrap_or(usize::MAX);
         let problem = solve.problem.tuned_problem(plan.way);
-        // C read once and σ written once, and a matrix.
-        let bytes = 16.0 * length as f64 + if plan.way == ProductKind::Stored { table_bytes as f64 } else { 0.0 };
+        // C read once and σ written once, and a matrix or a table.
+        let bytes = 16.0 * length as f64 + if plan.way == ProductKind::Direct { 0.0 } else { table_bytes as f64 };
         let race = ShapeRace { name, problem: &problem, length, bytes, table_bytes };
         let built = |(shape, plan): NamedPlan<'_>| (shape, plan().and_then(|multiply| timed(multiply, device)));
         race.run(device, choices, shapes.into_iter().map(built), unfit)

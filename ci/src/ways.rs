@@ -3,19 +3,20 @@
 
 use super::direct::{CoresWay, FieldsWay, SlabsWay};
 use super::estimate::ProductKind;
-use super::on_the_fly::{ExcitationsWay, RowByRowWay};
+use super::on_the_fly::{ElementTableWay, ExcitationsWay, RowByRowWay};
 use super::stored::StoredWay;
 use super::way::{Request, Way};
 use eigenforge_product::{Fit, PlannedWay};
 
 /// Of each kind the first that is for a space is taken.
-const WAYS: [&dyn Way; 6] = [
-    &StoredWay,      // a stored matrix
-    &CoresWay,       // full CI by the cores of the host
-    &FieldsWay,      // full CI on a card, with the fields of all β strings
-    &SlabsWay,       // full CI on a card, by slabs of β strings
-    &RowByRowWay,    // any other space, row by row on the cores
-    &ExcitationsWay, // a space up to a level of excitation, row by row on a card
+const WAYS: [&dyn Way; 7] = [
+    &StoredWay,       // a stored matrix
+    &CoresWay,        // full CI by the cores of the host
+    &FieldsWay,       // full CI on a card, with the fields of all β strings
+    &SlabsWay,        // full CI on a card, by slabs of β strings
+    &RowByRowWay,     // any other space, row by row on the cores
+    &ExcitationsWay,  // a space up to a level of excitation, row by row on a card
+    &ElementTableWay, // the same, with elements that one card makes once and keeps
 ];
 
 /// The ways that there are, at most one of each kind, the stored matrix first; and the others for such spaces, with why not.

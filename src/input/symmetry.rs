@@ -64,7 +64,7 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Draft> {
             symmetry = symmetry.generator(&permutation.value, character);
         }
     }
-    if let Some(storage) = section.choice("storage", &MatrixStorage::WORDS_OF_SECTORS) {
+    if let Some(storage) = section.choice("storage", &MatrixStorage::WORDS) {
         symmetry = symmetry.storage(storage.value);
     }
     let places = KEYS.into_iter().map(|key| (key, section.place(key)));

@@ -552,14 +552,19 @@ fn the_product_of_configuration_interaction_row_by_row() {
                 threads: 64,
                 blocks: 6,
                 counts,
+                table: false,
             };
-            assert_eq!(plan.check(), Ok(()));
-            let text = complete_text(plan.text());
-            assert_eq!(text.text.contains("pair_irrep[pair]"), irreps > 1);
-            let launches = plan.launches().unwrap().into_iter().chain(plan.set_up_launches().unwrap());
-            for launch in launches {
-                let declared = eigenforge_templates::signature::Signature::read(&text.text, &launch.entry);
-                assert_eq!(declared.unwrap().check(&launch), Ok(()));
+            for plan in [plan.clone(), RowsPlan { table: true, ..plan.clone() }] {
+                assert_eq!(plan.check(), Ok(()));
+                let text = complete_text(plan.text());
+                assert_eq!(text.text.contains("pair_irrep[pair]"), irreps > 1);
+                let kept = plan.predicted_kept();
+                let launches = plan.launches(kept).unwrap().into_iter().chain(plan.set_up_launches().unwrap());
+                let table = plan.table_launches(kept).unwrap().into_iter().filter(|_| plan.table);
+                for launch in launches.chain(table) {
+                    let declared = eigenforge_templates::signature::Signature::read(&text.text, &launch.entry);
+                    assert_eq!(declared.unwrap().check(&launch), Ok(()));
+                }
             }
             for (wrong, part) in [
                 (RowsPlan { lanes: 6, ..plan.clone() }, "lanes = 6"),

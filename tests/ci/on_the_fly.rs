@@ -2,9 +2,9 @@
 //! where `EIGENFORGE_TEST_DEVICE=cuda`.
 
 use super::data;
-use super::operators::{diagonal, row_by_row};
+use super::operators::{diagonal, element_table, row_by_row};
 use super::random::Random;
-use eigenforge::ci::{self, CiProblem, Integrals, OnTheFlyError, ProductKind, Space, Storage};
+use eigenforge::ci::{self, Census, CiProblem, Integrals, OnTheFlyError, ProductKind, Space, Storage};
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::testing::{devices_of_many_launches, kernel_devices, simulated_with_warps_of};
 use eigenforge::runtime::{Device, LinearOperator};
@@ -12,9 +12,14 @@ use eigenforge::runtime::{Device, LinearOperator};
 /// Row by row to 1e-13 of Σ |H x| of the stored matrix's row; x·σ, diagonal and norm beside it; the same bits again.
 #[track_caller]
 fn compare(what: &str, integrals: &Integrals, space: &Space, lanes: Option<u32>, device: &Device) {
-    let what = format!("{what}, lanes {lanes:?}, {}", device.name());
+    let what = format!("{what}, lanes {lanes:?}");
+    compare_operator(&what, integrals, space, &row_by_row(integrals, space, lanes, device), device);
+}
+
+#[track_caller]
+fn compare_operator(what: &str, integrals: &Integrals, space: &Space, ours: &dyn LinearOperator<f64>, device: &Device) {
+    let what = format!("{what}, {}", device.name());
     let matrix = ci::matrix(integrals, space, 0.0).unwrap();
-    let ours = row_by_row(integrals, space, lanes, device);
     assert_eq!(ours.dimension(), space.len() as usize, "{what}");
     let x = Random(81).vector(space.len());
     let (on_device, mut y) = (device.upload(&x).unwrap(), device.upload(&vec![f64::NAN; x.len()]).unwrap());
@@ -33,7 +38,7 @@ fn compare(what: &str, integrals: &Integrals, space: &Space, lanes: Option<u32>,
     }
     assert!((dot - expected_dot).abs() <= 1e-13 * size_of_dot.max(1.0), "{what}: {dot} instead of {expected_dot}");
     assert!((ours.norm_bound() - norm).abs() <= 1e-12 * norm, "{what}: {} instead of {norm}", ours.norm_bound());
-    for (row, found) in diagonal(&ours).iter().enumerate() {
+    for (row, found) in diagonal(ours).iter().enumerate() {
         let expected = matrix.element(row, row as u32);
         assert!((found - expected).abs() <= 1e-12 * expected.abs().max(1.0), "{what}: {found} instead of {expected}");
     }
@@ -101,6 +106,30 @@ fn every_number_of_lanes_gives_the_same_product_under_memcheck() {
     }
 }
 
+/// A table of all rows, of some, of the first alone, and of none.
+#[test]
+fn a_table_of_elements_gives_the_same_product_whole_and_in_part() {
+    let mut random = Random(44);
+    for device in kernel_devices(Schedule::Random { seed: 7 }) {
+        for (orbitals, up, down, level, cut) in
+            [(6, 3, 3, 3, true), (6, 3, 2, 2, false), (1, 1, 1, 1, false), (5, 0, 2, 2, false)]
+        {
+            let integrals = match cut {
+                true => random.integrals_with_irreps(orbitals, up, down),
+                false => random.integrals(orbitals, up, down),
+            };
+            let space = Space::excitations(orbitals, up, down, level).unwrap();
+            let space = if cut { space.in_irrep(&integrals.irreps, 1).unwrap() } else { space };
+            let elements = Census::new(&space, &vec![0; orbitals]).non_zeros as u64;
+            for most in [None, Some(6 * elements), Some(12 + 12 * 64), Some(11), Some(0)] {
+                let what = format!("{orbitals} orbitals, {up} + {down}, level {level}, a table of {most:?} bytes");
+                let ours = element_table(&integrals, &space, most, &device);
+                compare_operator(&what, &integrals, &space, &ours, &device);
+            }
+        }
+    }
+}
+
 #[test]
 fn lists_run_on_the_cpu_and_are_refused_where_kernels_run() {
     let mut random = Random(43);
@@ -114,6 +143,11 @@ fn lists_run_on_the_cpu_and_are_refused_where_kernels_run() {
         assert!(matches!(error, OnTheFlyError::List { rows: 409 }), "{error}");
         let solve = CiProblem::new(&integrals, &space).storage(Storage::Direct).solve();
         assert!(solve.run(&device).unwrap_err().to_string().contains("a list of 409 determinants"));
+        let table = |space| {
+            CiProblem::new(&integrals, space).storage(Storage::Table).solve().run(&device).unwrap_err().to_string()
+        };
+        assert!(table(&space).contains("a list of determinants, not all of a level"), "{}", table(&space));
+        assert!(table(&full).contains("full CI is multiplied by its strings"), "{}", table(&full));
     }
 }
 
@@ -140,11 +174,15 @@ fn energies_by_level_of_the_reference_data_without_a_matrix() {
                 let whole = Space::excitations(case.norb, case.n_alpha, case.n_beta, truncated.level).unwrap();
                 let irrep = whole.reference_irrep(&integrals.irreps).unwrap();
                 let space = whole.in_irrep(&integrals.irreps, irrep).unwrap();
-                let solve = CiProblem::new(&integrals, &space).storage(Storage::Direct).solve().certify(false);
-                let found = solve.run(&device).unwrap();
-                assert_eq!(found.storage_used().storage, ProductKind::Direct, "{}", case.id);
-                let (found, expected, level) = (found.energies()[0], truncated.energy, truncated.level);
-                assert!((found - expected).abs() < 1e-9, "{}, {level}: {found} instead of {expected}", case.id);
+                let first = solved == 0 && device.runs_kernels() && !space.is_complete();
+                let table = first.then_some((Storage::Table, ProductKind::Table));
+                for (storage, kind) in std::iter::once((Storage::Direct, ProductKind::Direct)).chain(table) {
+                    let solve = CiProblem::new(&integrals, &space).storage(storage).solve().certify(false);
+                    let found = solve.run(&device).unwrap();
+                    assert_eq!(found.storage_used().storage, kind, "{}", case.id);
+                    let (found, expected, level) = (found.energies()[0], truncated.energy, truncated.level);
+                    assert!((found - expected).abs() < 1e-9, "{}, {level}: {found} instead of {expected}", case.id);
+                }
                 solved += 1;
             }
         }

@@ -28,6 +28,17 @@ pub fn row_by_row(
     Hamiltonian::new(plan, "ci", device).unwrap_or_else(|error| panic!("{lanes:?}: {error}"))
 }
 
+/// The same from a table of at most so many bytes, or of all rows.
+pub fn element_table(
+    integrals: &Integrals,
+    space: &Space,
+    most: Option<u64>,
+    device: &Device,
+) -> impl LinearOperator<f64> + use<> {
+    let plan = ci::element_table(integrals, space, most, device).unwrap_or_else(|error| panic!("{most:?}: {error}"));
+    Hamiltonian::new(plan, "ci", device).unwrap_or_else(|error| panic!("{most:?}: {error}"))
+}
+
 /// The diagonal that vector programs compute; of a rank, of all.
 pub fn diagonal(operator: &dyn LinearOperator<f64>) -> Vec<f64> {
     let program = VectorProgram::parse("program copy\nvectors d : out\nfunctions diagonal\nd = diagonal\n").unwrap();

@@ -101,6 +101,7 @@ fn operator(
         }
         (ProductKind::Direct, true) => Box::new(operators::full_ci(integrals, space, shape, device)),
         (ProductKind::Direct, false) => Box::new(operators::row_by_row(integrals, space, None, device)),
+        (ProductKind::Table, _) => panic!("ranks keep no table"),
     }
 }
 

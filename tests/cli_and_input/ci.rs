@@ -143,6 +143,12 @@ fn truncated_spaces_and_irreps() {
         assert_close(&numbers(&found["energies"]), &[-76.11335625368594], 1e-9);
         assert_eq!(found["storage"].as_str(), Some(storage));
     }
+    if testing::simulator().is_some() {
+        let more = "space = { excitations = 2 }\nirrep = 1\nstorage = \"table\"\naverages = false\n";
+        let found = solved(&[&file(folder.path(), "H2O_631g_fc_0.96", more), "--device", "sim"]);
+        assert_close(&numbers(&found["energies"]), &[-76.11335625368594], 1e-9);
+        assert_eq!(found["storage"].as_str(), Some("table"));
+    }
 }
 
 #[test]
@@ -157,6 +163,8 @@ fn what_cannot_be_solved_is_refused() {
         ("space = { file = \"nothing.txt\" }\n", &[], "nothing.txt"),
         ("irrep = 8\n", &[], "irrep"),
         ("dipole = \"nothing.txt\"\n", &[], "nothing.txt"),
+        ("space = \"cisd\"\nstorage = \"table\"\n", &[], "storage = \"table\" on CPU"),
+        ("storage = \"table\"\n", &[], "full CI is multiplied by its strings"),
         ("space = { file = \"one.txt\" }\n", &[], "1 + 1 electrons, the integrals 5 + 5"),
     ] {
         let input = file(path, "H2O_sto3g_0.96", more);

@@ -4,25 +4,13 @@ use super::command::{command, run, stderr, stdout};
 use super::gallery::root;
 use eigenforge_runtime::testing;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// The texts that a simulated run kept in this cache, by name.
-fn compiled(cache: &Path) -> BTreeMap<String, String> {
-    let folders = |path: &Path| fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
-    let mut found = BTreeMap::new();
-    let mut open = vec![cache.to_path_buf()];
-    while let Some(folder) = open.pop() {
-        for path in folders(&folder).into_iter().filter(|path| path.is_dir()) {
-            if let Ok(text) = fs::read_to_string(path.join("kernel.cu")) {
-                let name = path.file_name().unwrap().to_str().unwrap().rsplit_once('-').unwrap().0.to_string();
-                found.insert(name, text);
-            }
-            open.push(path);
-        }
-    }
-    found
+/// The folders of a cache in which simulated runs keep their texts: NAME-KEY.
+fn kept_texts(cache: &Path) -> PathBuf {
+    let name = cache.file_name().unwrap().to_str().unwrap();
+    cache.with_file_name(format!("{name}-simulate"))
 }
 
 /// The programs of the solver of a file, each with when it is launched, as `inspect` heads them.
@@ -40,56 +28,90 @@ fn is_tile(name: &str) -> bool {
     ["gram_", "combine_", "add_"].iter().any(|tile| name.starts_with(tile))
 }
 
-/// Pairs of strings with their averages, a diagonal that is computed and not stored, several states by thick restarts.
+/// Small files of every family: pairs of strings with their averages, a diagonal that is computed and not stored, several states by thick
+/// restarts, each solver, a table of partners, rows of CI and full CI, a chain, tensors. Each with how many kernels it has at least, and
+/// whether its solver's vector programs are compiled ahead.
+fn files(folder: &Path) -> Vec<(PathBuf, usize, bool)> {
+    let ring = |size: u32| format!("[lattice]\nkind = \"chain\"\nsize = {size}\nboundary = \"periodic\"\n");
+    let hubbard = |size: u32, half: u32| {
+        format!("[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n{}[sector]\nup = {half}\ndown = {half}\n", ring(size))
+    };
+    let xxz = |size: u32| format!("[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n{}[sector]\ntwo_sz = 0\n", ring(size));
+    let solver = |name: &str, states: u32| format!("[solve]\nsolver = \"{name}\"\nstates = {states}\n");
+    let written = [
+        ("pairs", hubbard(6, 3) + "exchange = 1\n[symmetry]\nstorage = \"direct\"\n" + &solver("lanczos", 1), 5, true),
+        ("spins", xxz(8) + &solver("lanczos", 2), 5, true),
+        ("lobpcg", hubbard(4, 2) + &solver("lobpcg", 3), 5, false),
+        ("davidson", hubbard(4, 2) + &solver("davidson", 3), 5, false),
+        ("olsen", hubbard(4, 2) + &solver("olsen", 1), 5, false),
+        ("dense", hubbard(4, 2) + &solver("dense", 3), 1, false),
+        ("table", xxz(10) + "[symmetry]\nk = 0\nstorage = \"table\"\n" + &solver("lanczos", 2), 5, true),
+        ("chain", xxz(8) + "[dmrg]\nstates = 16\nsweeps = 2\n", 1, false),
+    ];
+    let file = |(name, text, kernels, ahead): (&str, String, usize, bool)| {
+        let path = folder.join(format!("{name}.toml"));
+        fs::write(&path, text).unwrap();
+        (path, kernels, ahead)
+    };
+    let generated = |name: &str| root().join("kernels_generated").join(name).join("model.toml");
+    let there = [("water_full_ci", 5, true), ("water_cisd", 1, false), ("su3_n2", 1, false)];
+    let there = there.map(|(name, kernels, ahead)| (generated(name), kernels, ahead));
+    written.into_iter().map(file).chain(there).collect()
+}
+
+/// What a run launched, by the keys of its report, is what is dumped, byte by byte.
 #[test]
 fn every_kernel_of_a_run_is_dumped_with_its_text() {
     if testing::simulator().is_none() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let ring = "[lattice]\nkind = \"chain\"\nsize = 6\nboundary = \"periodic\"\n";
-    let pairs = format!(
-        "[model]\nname = \"hubbard\"\nt = 1.0\nu = 4.0\n{ring}[sector]\nup = 3\ndown = 3\nexchange = 1\n\
-         [symmetry]\nstorage = \"direct\"\n[solve]\nsolver = \"lanczos\"\n"
-    );
-    let spins = format!(
-        "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n{}[sector]\ntwo_sz = 0\n[solve]\nsolver = \"lanczos\"\nstates = 2\n",
-        ring.replace("size = 6", "size = 8")
-    );
-    let water = root().join("kernels_generated/water_full_ci/model.toml");
-    let mut files = vec![water];
-    for (name, text) in [("pairs", pairs), ("spins", spins)] {
-        let path = folder.path().join(format!("{name}.toml"));
-        fs::write(&path, text).unwrap();
-        files.push(path);
-    }
-    for file in files {
-        let (cache, dump) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let cache = std::env::var_os("EIGENFORGE_CACHE").map_or_else(|| folder.path().join("cache"), PathBuf::from);
+    let kept = kept_texts(&cache);
+    for (file, least, ahead) in files(folder.path()) {
         let input = file.to_str().unwrap();
-        let solve = command(&["solve", input, "--device", "sim", "--json"])
-            .env("EIGENFORGE_CACHE", cache.path().join("cache"))
-            .output();
-        let solve = solve.unwrap();
-        assert_eq!(solve.status.code(), Some(0), "{input}: {}", stderr(&solve));
+        let output = folder.path().join("strengths.csv");
+        let arguments: &[&str] = match input.contains("su3") {
+            true => &["su3", "transform", input, "--output", output.to_str().unwrap()],
+            false => &["solve", input],
+        };
+        let arguments = [arguments, &["--device", "sim", "--json"]].concat();
+        let solve = command(&arguments).env("EIGENFORGE_CACHE", &cache).output().unwrap();
+        assert!([Some(0), Some(3)].contains(&solve.status.code()), "{input}: {}", stderr(&solve));
         let report: Value = serde_json::from_str(stdout(&solve)).unwrap();
-        let names: Vec<&str> =
-            report["kernels"].as_array().unwrap().iter().filter_map(|kernel| kernel["name"].as_str()).collect();
-        let to = dump.path().join("files");
-        let output = run(&["inspect", input, "--dump", to.to_str().unwrap()]);
-        assert_eq!(output.status.code(), Some(0), "{input}: {}", stderr(&output));
-        let compiled = compiled(cache.path());
-        assert!(names.len() > 5 && compiled.len() >= names.len(), "{input}: {names:?}, {:?}", compiled.keys());
-        let programs = solver_programs(input);
-        let is_launched = |name: &str| names.contains(&name) && !is_tile(name);
-        let launched: Vec<&(String, String)> = programs.iter().filter(|(name, _)| is_launched(name)).collect();
-        // What a card compiles ahead is what runs, but for a program or two that follow the course of a search.
-        let ahead = ["in every solve", "where the diagonal dominates", "in long searches"];
-        let late: Vec<_> = launched.iter().filter(|(_, when)| !ahead.contains(&when.as_str())).collect();
-        assert!(launched.len() > 3 && late.len() < 3, "{input}: launched {launched:?}, not compiled ahead {late:?}");
-        for name in names {
+        let word = |kernel: &Value, key: &str| kernel[key].as_str().unwrap().to_string();
+        let compiled: Vec<(String, String)> = report["kernels"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|kernel| (word(kernel, "name"), word(kernel, "key")))
+            .collect();
+        let names: Vec<&str> = compiled.iter().map(|(name, _)| name.as_str()).collect();
+        let to = folder
+            .path()
+            .join("dumped")
+            .join(file.parent().unwrap().file_name().unwrap())
+            .join(file.file_stem().unwrap());
+        let dump = run(&["inspect", input, "--dump", to.to_str().unwrap()]);
+        assert_eq!(dump.status.code(), Some(0), "{input}: {}", stderr(&dump));
+        assert!(names.len() >= least, "{input}: {names:?}");
+        if ahead {
+            let programs = solver_programs(input);
+            let is_launched = |name: &str| names.contains(&name) && !is_tile(name);
+            let launched: Vec<&(String, String)> = programs.iter().filter(|(name, _)| is_launched(name)).collect();
+            // What a card compiles ahead is what runs, but for a program or two that follow the course of a search.
+            let ahead = ["in every solve", "where the diagonal dominates", "in long searches"];
+            let late: Vec<_> = launched.iter().filter(|(_, when)| !ahead.contains(&when.as_str())).collect();
+            assert!(
+                launched.len() > 3 && late.len() < 3,
+                "{input}: launched {launched:?}, not compiled ahead {late:?}"
+            );
+        }
+        for (name, key) in &compiled {
             let dumped = fs::read_to_string(to.join(format!("{name}.cu")));
             let dumped = dumped.unwrap_or_else(|error| panic!("{input}: {name} ran and is not dumped: {error}"));
-            assert!(compiled[name] == dumped, "{input}: {name} ran with another text than is dumped");
+            let ran = fs::read_to_string(kept.join(format!("{name}-{key}")).join("kernel.cu")).unwrap();
+            assert!(ran == dumped, "{input}: {name} ran with another text than is dumped");
         }
     }
 }

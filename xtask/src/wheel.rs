@@ -16,7 +16,7 @@ const PEERS: [&str; 7] = ["pyscf", "pandas", "openfermion", "qiskit", "quspin", 
 
 /// Builds the wheel that is given to others, and prints where it is.
 pub fn release(project: &Project) -> Result<PathBuf, String> {
-    let options = ["--release", "--zig", "--compatibility", "manylinux_2_28"];
+    let options = ["--profile", "wheel", "--zig", "--compatibility", "manylinux_2_28"];
     build(project, &options, &project.target.join("wheels"), &[])
 }
 

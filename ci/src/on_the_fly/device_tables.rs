@@ -73,6 +73,7 @@ pub(super) fn tables(
             doubles: [up_doubles.target.len() as u64, down_doubles.target.len() as u64],
             runs: runs.slot.len() as u64,
         },
+        table: false,
     };
     plan.check()?;
     let ranks: Vec<(u32, u32)> = (0..rows).map(|row| space.ranks(row)).collect();

@@ -5,16 +5,17 @@ use super::super::estimate::{Estimate, StorageTarget};
 use super::super::matrix::{CiHamiltonian, THRESHOLD};
 use super::super::way::{Counted, NAME, NamedPlan, Once, Request, Source, Way};
 use super::device_tables::{self, THREADS};
+use super::element_table::{self, TableRoom};
 use super::{OnTheFlyError, cores, estimate};
 use eigenforge_product::ranks::part_range;
 use eigenforge_product::sparse::Target;
 use eigenforge_product::{
     CompileText, Fit, GeneratedKernels, HostProduct, Multiply, NormBounds, PrepareError, ShownText, Traffic,
-    answers_of_plan, launches_of_plan,
+    answers_of_plan,
 };
 use eigenforge_runtime::{Arguments, Device, ElementArgument, NamedTables, TableList};
 use eigenforge_templates::ci::RowsPlan;
-use eigenforge_templates::{Launch, LaunchError, ScalarType};
+use eigenforge_templates::{KernelText, Launch, LaunchError, ScalarType, TextError};
 use std::iter::once;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -49,8 +50,7 @@ impl Way for ExcitationsWay {
     }
 
     fn plan(&self, request: &Request<'_>) -> Result<Arc<dyn Multiply>, CiError> {
-        let named = |name: &String| LANES.into_iter().find(|lanes| lanes_name(*lanes) == *name);
-        Ok(plan(request, request.shape.as_ref().and_then(named))?)
+        Ok(plan(request, request.shape.as_deref().and_then(named_lanes))?)
     }
 
     fn shapes<'r>(&self, request: &'r Request<'r>) -> Result<Vec<NamedPlan<'r>>, CiError> {
@@ -64,6 +64,11 @@ impl Way for ExcitationsWay {
     fn exchanged(&self, request: &Request<'_>, device: &Device) -> Option<(&'static str, u64)> {
         request.copies(device)
     }
+}
+
+/// The number of lanes of a name.
+pub(super) fn named_lanes(name: &str) -> Option<u32> {
+    LANES.into_iter().find(|lanes| lanes_name(*lanes) == name)
 }
 
 /// The name of a number of lanes.
@@ -84,13 +89,15 @@ fn blocks_of_ranks(request: &Request<'_>) -> Option<u32> {
 }
 
 /// The multiply by one kernel.
-struct ExcitationsMultiply {
+pub(super) struct ExcitationsMultiply {
     plan: RowsPlan,
     source: Source,
     target: Target,
     tables: Once<TableList<'static>>,
     /// Once the kernel has found it.
     norm: OnceLock<f64>,
+    /// What a table of elements may take; `None` without one.
+    room: Option<TableRoom>,
 }
 
 pub(super) fn plan(request: &Request<'_>, lanes: Option<u32>) -> Result<Arc<dyn Multiply>, OnTheFlyError> {
@@ -98,7 +105,7 @@ pub(super) fn plan(request: &Request<'_>, lanes: Option<u32>) -> Result<Arc<dyn 
 }
 
 impl ExcitationsMultiply {
-    fn new(request: &Request<'_>, lanes: Option<u32>) -> Result<ExcitationsMultiply, OnTheFlyError> {
+    pub(super) fn new(request: &Request<'_>, lanes: Option<u32>) -> Result<ExcitationsMultiply, OnTheFlyError> {
         let (source, target) = (Source::new(request.integrals, request.space), request.target());
         let hamiltonian = CiHamiltonian::new(&source.integrals, &source.space, THRESHOLD)?;
         let device_tables::DeviceTables { mut plan, tables } =
@@ -106,7 +113,14 @@ impl ExcitationsMultiply {
         if let Some(blocks) = request.ranks.and_then(|_| blocks_of_ranks(request)) {
             plan.blocks = blocks;
         }
-        Ok(ExcitationsMultiply { plan, source, target, tables: Once::new(tables), norm: OnceLock::new() })
+        Ok(ExcitationsMultiply { plan, source, target, tables: Once::new(tables), norm: OnceLock::new(), room: None })
+    }
+
+    /// The same with a table of elements of at most `most` bytes beside the solver's vectors.
+    pub(super) fn in_table(mut self, reserved: u64, most: Option<u64>) -> ExcitationsMultiply {
+        self.plan.table = true;
+        self.room = Some(TableRoom { reserved, most });
+        self
     }
 
     fn again(&self) -> Result<TableList<'static>, OnTheFlyError> {
@@ -124,7 +138,7 @@ impl Multiply for ExcitationsMultiply {
     answers_of_plan!(RowsPlan);
 
     fn way_name(&self) -> &'static str {
-        WAY
+        if self.room.is_some() { element_table::NAME } else { WAY }
     }
 
     fn dimension(&self) -> usize {
@@ -154,23 +168,31 @@ impl Multiply for ExcitationsMultiply {
         let (plan, bytes) = (&self.plan, self.plan.table_bytes() as f64 / 1e6);
         let elements = plan.elements as f64;
         format!(
-            "tables as they are: {bytes:.2} MB, {plan}\none product: at most {elements:.3e} elements, computed in each product\n"
+            "tables as they are: {bytes:.2} MB, {plan}\none product: at most {elements:.3e} elements, {}\n",
+            if plan.table { "made once as far as memory goes" } else { "computed in each product" }
         )
     }
 
     /// Without a cost: how many elements there are is only bounded.
     fn shown_texts(&self) -> Result<Vec<ShownText>, PrepareError> {
-        let launches = [self.plan.launches()?, self.set_up_launches()?].concat();
+        let launches = [self.plan.launches(self.plan.predicted_kept())?, self.set_up_launches()?].concat();
         Ok(vec![ShownText { text: self.plan.text()?, launches, cost: None }])
     }
 }
 
 impl GeneratedKernels for ExcitationsMultiply {
-    launches_of_plan!();
+    fn text(&self) -> Result<KernelText, TextError> {
+        self.plan.text()
+    }
 
-    /// Those of the diagonal and of the largest row sums.
+    fn launches(&self, tables: &NamedTables) -> Result<Vec<Launch>, LaunchError> {
+        self.plan.launches(element_table::kept_elements(&self.plan, tables))
+    }
+
+    /// Those of the diagonal, of the largest row sums, and of the table.
     fn set_up_launches(&self) -> Result<Vec<Launch>, LaunchError> {
-        Ok(self.plan.set_up_launches()?.into())
+        let table = self.room.map(|_| self.plan.table_launches(self.plan.predicted_kept())).transpose()?;
+        Ok(self.plan.set_up_launches()?.into_iter().chain(table.into_iter().flatten()).collect())
     }
 
     fn partials(&self) -> u64 {
@@ -191,6 +213,9 @@ impl GeneratedKernels for ExcitationsMultiply {
         kernel.launch(&set_up[1], Arguments::new().write("largest", &mut largest).tables(&tables))?;
         let found = largest.download()?.into_iter().fold(0.0, f64::max);
         self.norm.get_or_init(|| found);
+        if let Some(room) = self.room {
+            element_table::fill(&self.plan, room, &mut tables, &kernel, device)?;
+        }
         Ok(tables)
     }
 

@@ -10,11 +10,13 @@
 //! |---|---|
 //! | `cores` | the way of the CPU |
 //! | `device_tables` | what does the generated kernel read? |
+//! | `element_table` | the way of a card that keeps what the kernel makes |
 //! | `error` | why is a product not possible? |
 //! | `excitations` | the way of a card |
 
 mod cores;
 mod device_tables;
+mod element_table;
 mod error;
 mod excitations;
 
@@ -25,6 +27,8 @@ pub(super) use cores::RowByRowWay;
 use eigenforge_product::MultiplyPlan;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::machine::{Card, Processor};
+pub(super) use element_table::ElementTableWay;
+pub use element_table::element_table;
 pub use error::OnTheFlyError;
 pub(super) use excitations::ExcitationsWay;
 

@@ -107,7 +107,7 @@ impl Eigenproblem for CiProblem<'_> {
         let CiProblem { integrals, space, .. } = solve.problem;
         // Where nothing fits, of the way that such a space goes: the refusal that follows has the numbers.
         let plan = CiProblem::fitting_plan(solve, device);
-        let is_direct = plan.as_ref().map_or(space.is_complete(), |plan| plan.way == ProductKind::Direct);
+        let is_direct = plan.as_ref().map_or(space.is_complete(), |plan| plan.way != ProductKind::Stored);
         let by_kernels = is_direct && device.runs_kernels();
         let chosen = plan.as_ref().and_then(|plan| plan.ways.iter().find(|way| way.way == plan.way));
         let way = chosen.and_then(|chosen| ways::way(chosen.way, &request(solve, integrals, device)));

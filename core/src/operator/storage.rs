@@ -13,18 +13,16 @@ pub enum MatrixStorage {
     Stored,
     /// Without a matrix: elements are computed in each multiply.
     Direct,
-    /// Without a matrix: a card makes a table of the places of all elements once, without their values, and keeps it.
+    /// Without a matrix: a card makes a table of its elements once, or of their places alone, and keeps it.
     Table,
 }
 
 impl MatrixStorage {
     /// Their names in model files.
-    pub const WORDS: [(&'static str, MatrixStorage); 3] =
-        [("auto", MatrixStorage::Auto), ("stored", MatrixStorage::Stored), ("direct", MatrixStorage::Direct)];
-
-    /// Those of symmetry sectors.
-    pub const WORDS_OF_SECTORS: [(&'static str, MatrixStorage); 4] = {
-        let [auto, stored, direct] = MatrixStorage::WORDS;
-        [auto, stored, direct, ("table", MatrixStorage::Table)]
-    };
+    pub const WORDS: [(&'static str, MatrixStorage); 4] = [
+        ("auto", MatrixStorage::Auto),
+        ("stored", MatrixStorage::Stored),
+        ("direct", MatrixStorage::Direct),
+        ("table", MatrixStorage::Table),
+    ];
 }

@@ -17,6 +17,6 @@ mod text;
 
 pub use check::FullCiPlanError;
 pub use plan::{FullCiPlan, GroupPlan, StringTableCounts};
-pub use rows::{RowsCounts, RowsPlan};
+pub use rows::{KeptElements, RowsCounts, RowsPlan};
 pub use shape::{FieldShape, FullCiShape, StringCounts, grouped};
 pub use slabs::{SIDE, SlabCounts, SlabLaunches, SlabPlan, SlabShape, slab_groups};

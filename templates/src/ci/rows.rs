@@ -14,11 +14,14 @@
 //! with the β strings of one slot are contiguous, so a run gathers within a piece of C whose start is in a small table,
 //! or which is not in the space. An element takes one gather of C and one of (pq|rs), usually both from the cache, so the
 //! number of elements matters, not of bytes. Every sum has a fixed order and nothing is atomic.
+//!
+//! With a `table`, the same text writes the elements of the first rows once, with their columns (12 bytes an element, no zeros), and a
+//! product reads them: a quarter of the time of making them. Rows for which there is no room are made anew in the same launch.
 
 use super::FullCiPlanError;
 use crate::exact::AT_ONCE;
 use crate::files;
-use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Parameter, multiply_finish};
+use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Number, Parameter, multiply_finish};
 use crate::prototype::{Declarations, Prototype, entries};
 use crate::text::{Cost, KernelText, TextError, render};
 use crate::{ScalarType, Warp};
@@ -74,6 +77,17 @@ pub struct RowsPlan {
     pub blocks: u32,
     /// Lengths of tables.
     pub counts: RowsCounts,
+    /// Whether elements stand in a table, as far as memory goes.
+    pub table: bool,
+}
+
+/// The rows whose elements stand in a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeptElements {
+    /// From the first on.
+    pub rows: u64,
+    /// Their elements, with those between that no row has.
+    pub elements: u64,
 }
 
 #[derive(Serialize)]
@@ -156,37 +170,90 @@ impl RowsPlan {
         ]
     }
 
-    /// `multiply`, `multiply_finish`, `diagonal_of_all` and `largest_row_sums`, as in the text.
-    fn kernels(&self) -> [Prototype; 4] {
+    /// Bytes of an element in a table: value and column.
+    pub const ELEMENT_BYTES: u64 = 12;
+    /// Bytes of a row beside them: where it begins, and how many it has.
+    pub const ROW_BYTES: u64 = 12;
+    /// The elements of a row begin at multiples of so many: whole sectors of memory.
+    pub const ROW_STEP: u64 = 8;
+
+    /// Bytes of the table of so many rows and elements.
+    pub fn kept_bytes(kept: KeptElements) -> u64 {
+        kept.rows * Self::ROW_BYTES + kept.elements * Self::ELEMENT_BYTES
+    }
+
+    /// All rows, where a table has room for them; about, since zeros are not known.
+    pub fn predicted_kept(&self) -> KeptElements {
+        match self.table {
+            true => KeptElements { rows: self.rows, elements: self.elements },
+            false => KeptElements::default(),
+        }
+    }
+
+    /// `multiply`, `multiply_finish`, `diagonal_of_all` and `largest_row_sums`, as in the text; `count_elements` and `fill_elements`, which
+    /// only a text with a table has.
+    fn kernels(&self, kept: KeptElements) -> [Prototype; 6] {
         let (rows, blocks) = (self.rows, u64::from(self.blocks));
         let out = |name: &str, len| Parameter::memory(name, Element::F64, Access::Out, len);
         let diagonal = || Parameter::table("diagonal", Element::F64, rows);
-        let vectors = vec![
+        // Memory has at least one element.
+        let [kept_rows, elements] = [kept.rows, kept.elements].map(|len| len.max(1));
+        let number = || Parameter::number("kept", Number::I64);
+        let start = || Parameter::table("row_start", Element::U64, kept_rows);
+        let mut vectors = vec![
             diagonal(),
             Parameter::values("x", self.scalar, Access::In, rows),
             Parameter::values("y", self.scalar, Access::Out, rows),
             out("partials", blocks),
         ];
+        if self.table {
+            let table = [("elements", Element::F64, elements), ("columns", Element::U32, elements)];
+            let table = table.map(|(name, element, len)| Parameter::table(name, element, len));
+            vectors.extend([number(), start(), Parameter::table("row_length", Element::U32, rows)]);
+            vectors.extend(table);
+        }
+        let lengths = Parameter::memory("row_length", Element::U32, Access::Out, rows);
+        let columns = Parameter::memory("columns", Element::U32, Access::Out, elements);
+        let filled = vec![number(), start(), out("elements", elements), columns];
         [
             Prototype::new("multiply", self.and_tables(vectors)),
             multiply_finish(1, blocks, AT_ONCE as u64),
             Prototype::new("diagonal_of_all", self.and_tables(vec![out("diagonal_out", rows)])),
             Prototype::new("largest_row_sums", self.and_tables(vec![diagonal(), out("largest", blocks)])),
+            Prototype::new("count_elements", self.and_tables(vec![lengths])),
+            Prototype::new("fill_elements", self.and_tables(filled)),
         ]
     }
 
-    /// The launches of one product, in order.
-    pub fn launches(&self) -> Result<Vec<Launch>, LaunchError> {
-        let [multiply, finish, ..] = self.kernels();
-        let multiply = multiply.launch(u64::from(self.blocks), self.threads, 0)?;
-        Ok(vec![multiply, finish.launch(1, FINISH_THREADS, 0)?])
+    /// The launches of one product, in order, with a table of these rows.
+    ///
+    /// # Errors
+    /// A shape that no device runs.
+    pub fn launches(&self, kept: KeptElements) -> Result<Vec<Launch>, LaunchError> {
+        let [multiply, finish, ..] = self.kernels(kept);
+        Ok(vec![self.over_rows(multiply)?, finish.launch(1, FINISH_THREADS, 0)?])
     }
 
     /// The launches that write the diagonal, and the row sums of |H| with the largest of each block.
+    ///
+    /// # Errors
+    /// A shape that no device runs.
     pub fn set_up_launches(&self) -> Result<[Launch; 2], LaunchError> {
-        let [_, _, diagonal, largest] = self.kernels();
-        let launch = |kernel: Prototype| kernel.launch(u64::from(self.blocks), self.threads, 0);
-        Ok([launch(diagonal)?, launch(largest)?])
+        let [_, _, diagonal, largest, ..] = self.kernels(self.predicted_kept());
+        Ok([self.over_rows(diagonal)?, self.over_rows(largest)?])
+    }
+
+    /// The launches that count the elements of each row, and that write those of the rows of the table, of a text with one.
+    ///
+    /// # Errors
+    /// A shape that no device runs.
+    pub fn table_launches(&self, kept: KeptElements) -> Result<[Launch; 2], LaunchError> {
+        let [.., count, fill] = self.kernels(kept);
+        Ok([self.over_rows(count)?, self.over_rows(fill)?])
+    }
+
+    fn over_rows(&self, kernel: Prototype) -> Result<Launch, LaunchError> {
+        kernel.launch(u64::from(self.blocks), self.threads, 0)
     }
 
     fn and_tables(&self, mut parameters: Vec<Parameter>) -> Vec<Parameter> {
@@ -204,9 +271,10 @@ impl RowsPlan {
         16 * self.rows + strings + moves + 10 * counts.runs + integrals + 8 * u64::from(self.blocks)
     }
 
-    /// A multiplication and an addition per element; C read once and σ written once.
+    /// A multiplication and an addition per element; C read once and σ written once, and a table with all elements read once.
     pub fn cost(&self) -> Cost {
-        Cost { flops: 2.0 * self.elements as f64, bytes: 16.0 * self.rows as f64 }
+        let table = Self::kept_bytes(self.predicted_kept());
+        Cost { flops: 2.0 * self.elements as f64, bytes: (16 * self.rows + table) as f64 }
     }
 
     /// The CUDA text.
@@ -214,7 +282,7 @@ impl RowsPlan {
     /// # Errors
     /// The template cannot be rendered. A plan refused by [`RowsPlan::check`] gives a text that does not compile.
     pub fn text(&self) -> Result<KernelText, TextError> {
-        let kernels = self.kernels();
+        let kernels = self.kernels(self.predicted_kept());
         let declarations = kernels.iter().collect();
         let view = View {
             plan: self,
@@ -223,7 +291,8 @@ impl RowsPlan {
             kernels: declarations,
             cost: self.cost(),
         };
-        let (text, entries) = (render(files::CI_ROWS, &view)?, entries(&kernels));
+        let own = if self.table { &kernels } else { &kernels[..4] };
+        let (text, entries) = (render(files::CI_ROWS, &view)?, entries(own));
         Ok(KernelText { name: format!("{}_rows", self.name), text, plan: crate::text::ron_of_depth(self, 2), entries })
     }
 }
@@ -233,8 +302,15 @@ impl fmt::Display for RowsPlan {
         let (singles, doubles) = (self.counts.singles, self.counts.doubles);
         write!(
             f,
-            "{} x {} strings, {} + {} moves, {} + {} pairs of moves; one warp per row, {} lanes over a run",
-            self.alpha_strings, self.beta_strings, singles[0], singles[1], doubles[0], doubles[1], self.lanes
+            "{} x {} strings, {} + {} moves, {} + {} pairs of moves; one warp per row, {} lanes over a run{}",
+            self.alpha_strings,
+            self.beta_strings,
+            singles[0],
+            singles[1],
+            doubles[0],
+            doubles[1],
+            self.lanes,
+            if self.table { "; elements in a table" } else { "" }
         )
     }
 }
