@@ -76,6 +76,12 @@ pub enum StorageError {
         /// The device.
         device: String,
     },
+    /// A product straight from the integrals was requested in configuration state functions.
+    #[error(
+        "storage = \"direct\" with basis = \"csf\": the matrix of configuration state functions is always stored; use storage = \"stored\" \
+         or leave storage out"
+    )]
+    StoredOnly,
     /// Too little memory.
     #[error("{plan}\nneither fits {device} with {free:.2} GiB free: {nearest}")]
     Memory {
