@@ -6,9 +6,7 @@
 //! in its best format. Every product is compared with the stored matrix's before a time is printed; where that does not fit, with the first.
 
 use super::seeded;
-use eigenforge::ci::{
-    self, CiProblem, DirectError, Hamiltonian, MatrixError, Molecule, OnTheFlyError, ProductKind,
-};
+use eigenforge::ci::{self, CiProblem, DirectError, Hamiltonian, MatrixError, Molecule, OnTheFlyError, ProductKind};
 use eigenforge::exact::PrepareError;
 use eigenforge::sparse::{Csr, FormatRequest, SparseOperator, Target};
 use eigenforge::spmv::SpmvError;

@@ -46,7 +46,9 @@ impl CiError {
     /// Whether the input is at fault; otherwise the error occurred while running.
     pub fn is_of_the_input(&self) -> bool {
         match self {
-            CiError::States { .. } | CiError::Storage(StorageError::NotDirect { .. } | StorageError::StoredOnly) => true,
+            CiError::States { .. } | CiError::Storage(StorageError::NotDirect { .. } | StorageError::StoredOnly) => {
+                true
+            }
             CiError::Device(DeviceError::NotOverRanks { .. }) => true,
             CiError::Solve(error) => error.is_of_the_input(),
             CiError::Matrix(error) => !matches!(error, MatrixError::Memory(_)),

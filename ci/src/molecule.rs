@@ -5,7 +5,9 @@
 use super::fcidump::{FcidumpHeader, OrbitalSymmetry, OrbsymError};
 use super::spec::{CiBasis, CiSpec, SpaceSpec};
 use super::strings::MAX_ORBITALS;
-use super::{CsfError, CsfSpace, FcidumpError, Integrals, OneElectron, OneElectronError, Space, SpaceError, WindowError};
+use super::{
+    CsfError, CsfSpace, FcidumpError, Integrals, OneElectron, OneElectronError, Space, SpaceError, WindowError,
+};
 use eigenforge_core::words::grouped;
 use eigenforge_runtime::trace;
 
@@ -132,7 +134,11 @@ impl Molecule {
         let determinants = format!("{} determinants", grouped(u128::from(self.space.len())));
         let functions = self.csfs.as_ref().map_or(String::new(), |csfs| {
             let count = |number: u64| grouped(u128::from(number));
-            format!("{} configuration state functions of {} configurations, ", count(csfs.len()), count(csfs.configurations()))
+            format!(
+                "{} configuration state functions of {} configurations, ",
+                count(csfs.len()),
+                count(csfs.configurations())
+            )
         });
         format!("{} of {up} + {down} electrons: {functions}{determinants}", self.words)
     }
@@ -172,12 +178,7 @@ fn determinants(ci: &CiSpec, integrals: &Integrals, irrep: Option<u8>) -> Result
 }
 
 /// The configuration state functions of a file, of an irrep if it has one.
-fn functions(
-    ci: &CiSpec,
-    integrals: &Integrals,
-    two_s: usize,
-    irrep: Option<u8>,
-) -> Result<CsfSpace, MoleculeError> {
+fn functions(ci: &CiSpec, integrals: &Integrals, two_s: usize, irrep: Option<u8>) -> Result<CsfSpace, MoleculeError> {
     let Integrals { orbitals, electrons, irreps, .. } = integrals;
     let csfs = match &ci.space {
         SpaceSpec::Full => CsfSpace::full(*orbitals, *electrons, two_s)?,

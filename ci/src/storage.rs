@@ -279,7 +279,8 @@ mod tests {
         let integrals = Integrals::zero(space.orbitals());
         let solver = |rows: u64| ("20 vectors".to_string(), 160 * rows);
         let census = &OnceLock::new();
-        StorageRequest { integrals: &integrals, space, csfs: None, solver: &solver, storage, format, census }.plan(place, "a card")
+        StorageRequest { integrals: &integrals, space, csfs: None, solver: &solver, storage, format, census }
+            .plan(place, "a card")
     }
 
     fn h200() -> StorageTarget {

@@ -42,7 +42,11 @@ pub(super) fn read(section: Section<'_>) -> Option<(CiSpec, Option<usize>)> {
         CiBasis::Determinants if spec.two_s.is_some() => {
             let wrong = match section.has("basis") {
                 true => Wrong::Conflict { key: "two_s", other: "basis = \"determinants\"", why: TWO_S },
-                false => Wrong::MissingKey { table: "ci".into(), key: "basis", meaning: "basis = \"csf\", which two_s needs; with determinants, two_sz sets n_α − n_β" },
+                false => Wrong::MissingKey {
+                    table: "ci".into(),
+                    key: "basis",
+                    meaning: "basis = \"csf\", which two_s needs; with determinants, two_sz sets n_α − n_β",
+                },
             };
             section.problem("two_s", wrong);
         }

@@ -67,7 +67,12 @@ fn counts_and_energies_of_every_spin_and_irrep() {
                 let solver = if csfs.len() <= 700 { Solver::Dense } else { Solver::Davidson };
                 let found = solve.solver(solver).tolerance(1e-9).run(&Device::cpu()).unwrap();
                 for (energy, expected) in found.energies().iter().zip(&levels.energies_total) {
-                    assert!((energy - expected).abs() < 1e-9, "{} {} {irrep}: {energy} {expected}", case.id, counts.two_s);
+                    assert!(
+                        (energy - expected).abs() < 1e-9,
+                        "{} {} {irrep}: {energy} {expected}",
+                        case.id,
+                        counts.two_s
+                    );
                     compared += 1;
                 }
                 let vectors = found.vectors().unwrap();

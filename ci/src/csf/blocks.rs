@@ -64,6 +64,54 @@ impl Coupled {
     }
 }
 
+/// Where electrons of a configuration can leave and enter, and how this changes its level.
+struct Levels {
+    /// Levels that may still be added.
+    room: usize,
+    /// Orbitals that electrons can leave, and levels that this takes away.
+    leaving: Vec<(usize, usize)>,
+    /// The same of two electrons, which may be of one orbital.
+    leaving_pairs: Vec<([usize; 2], usize)>,
+    /// Orbitals that electrons can enter, and levels that this adds.
+    entering: Vec<(usize, usize)>,
+    entering_pairs: Vec<([usize; 2], usize)>,
+}
+
+impl Levels {
+    fn new(space: &CsfSpace, word: Configuration) -> Levels {
+        let excess = |p: usize, electrons: usize| electrons.saturating_sub(space.reference(p));
+        let now = |p: usize| word.electrons(p);
+        let leave = |p: usize, count: usize| excess(p, now(p)) - excess(p, now(p) - count);
+        let enter = |p: usize, count: usize| excess(p, now(p) + count) - excess(p, now(p));
+        let level: usize = (0..space.orbitals).map(|p| excess(p, now(p))).sum();
+        let list = |fits: &dyn Fn(usize) -> bool, change: &dyn Fn(usize, usize) -> usize| {
+            let orbitals = (0..space.orbitals).filter(|p| fits(*p));
+            orbitals.map(|p| (p, change(p, 1))).collect::<Vec<_>>()
+        };
+        let leaving = list(&|p| now(p) > 0, &leave);
+        let entering = list(&|p| now(p) < 2, &enter);
+        let pairs = |one: &[(usize, usize)], twice: &dyn Fn(usize) -> bool, change: &dyn Fn(usize, usize) -> usize| {
+            let mut found = Vec::new();
+            for (at, (p, own)) in one.iter().enumerate() {
+                if twice(*p) {
+                    found.push(([*p, *p], change(*p, 2)));
+                }
+                found.extend(one[at + 1..].iter().map(|(r, other)| ([*p, *r], own + other)));
+            }
+            found
+        };
+        let leaving_pairs = pairs(&leaving, &|p| now(p) == 2, &leave);
+        let entering_pairs = pairs(&entering, &|p| now(p) == 0, &enter);
+        let room = space.level.map_or(usize::MAX / 2, |most| most - level);
+        Levels { room, leaving, leaving_pairs, entering, entering_pairs }
+    }
+
+    /// Whether a move stays within the space's level.
+    fn allow(&self, leaves: usize, enters: usize) -> bool {
+        enters <= self.room + leaves
+    }
+}
+
 impl<'a> Blocks<'a> {
     /// The integrals and the space must have been checked to fit each other.
     pub(super) fn new(integrals: &'a Integrals, space: &'a CsfSpace) -> Blocks<'a> {
@@ -79,35 +127,27 @@ impl<'a> Blocks<'a> {
         if wanted(place) {
             coupled.add(place, self.same(word));
         }
-        let held: Vec<usize> = occupied(word.doubly | word.singly).collect();
-        let open: Vec<usize> = (0..self.space.orbitals).filter(|p| word.electrons(*p) < 2).collect();
         let known = |other| self.space.configurations.place(other).filter(|place| wanted(*place));
-        for q in &held {
-            for p in open.iter().filter(|p| *p != q) {
+        let levels = Levels::new(self.space, word);
+        for (q, leaves) in &levels.leaving {
+            for (p, _) in levels.entering.iter().filter(|(p, enters)| p != q && levels.allow(*leaves, *enters)) {
                 if let Some(place) = known(word.moved(*q, *p)) {
                     coupled.add(place, self.one_move(word, *q, *p));
                 }
             }
         }
-        for (at, q) in held.iter().enumerate() {
-            for s in &held[at..] {
-                if q == s && word.electrons(*q) < 2 {
+        for (out, leaves) in &levels.leaving_pairs {
+            for (into, enters) in &levels.entering_pairs {
+                let [[q, s], [p, r]] = [*out, *into];
+                if !levels.allow(*leaves, *enters) || [q, s].contains(&p) || [q, s].contains(&r) {
                     continue;
                 }
-                for (at, p) in open.iter().enumerate() {
-                    for r in &open[at..] {
-                        let twice = p == r && word.electrons(*p) > 0;
-                        if twice || [p, r].into_iter().any(|to| to == q || to == s) {
-                            continue;
-                        }
-                        let terms = self.two_moves(word, [*q, *s], [*p, *r]);
-                        if terms.iter().all(Option::is_none) {
-                            continue;
-                        }
-                        if let Some(place) = known(word.moved(*q, *p).moved(*s, *r)) {
-                            coupled.add(place, terms.into_iter().flatten());
-                        }
-                    }
+                let integrals = self.of_two_moves(*out, *into);
+                if integrals.iter().all(|value| value.abs() <= self.negligible) {
+                    continue;
+                }
+                if let Some(place) = known(word.moved(q, p).moved(s, r)) {
+                    coupled.add(place, self.two_moves(word, integrals, *out, *into));
                 }
             }
         }
@@ -176,15 +216,26 @@ impl<'a> Blocks<'a> {
         terms
     }
 
-    fn two_moves(&self, word: Configuration, [q, s]: [usize; 2], [p, r]: [usize; 2]) -> [Option<Term>; 2] {
+    /// (pq|rs), of which half if p = r and q = s, and (ps|rq) if it is another integral, otherwise 0.
+    fn of_two_moves(&self, [q, s]: [usize; 2], [p, r]: [usize; 2]) -> [f64; 2] {
+        let share = if p == r && q == s { 0.5 } else { 1.0 };
+        let is_other = p != r && q != s;
+        [share * self.integrals.two(p, q, r, s), if is_other { self.integrals.two(p, s, r, q) } else { 0.0 }]
+    }
+
+    fn two_moves(
+        &self,
+        word: Configuration,
+        integrals: [f64; 2],
+        [q, s]: [usize; 2],
+        [p, r]: [usize; 2],
+    ) -> impl Iterator<Item = Term> {
         let moves = |[q, p]: [usize; 2], [s, r]: [usize; 2]| {
             Coupling::Two([Move::new(word, s, r), Move::new(word.moved(s, r), q, p)])
         };
-        let share = if p == r && q == s { 0.5 } else { 1.0 };
-        let first = self.term(share * self.integrals.two(p, q, r, s), || moves([q, p], [s, r]));
-        let is_other = p != r && q != s;
-        let value = if is_other { self.integrals.two(p, s, r, q) } else { 0.0 };
-        [first, self.term(value, || moves([s, p], [q, r]))]
+        let first = self.term(integrals[0], || moves([q, p], [s, r]));
+        let second = self.term(integrals[1], || moves([s, p], [q, r]));
+        first.into_iter().chain(second)
     }
 
     /// Adds the terms of a block to rows `width` apart that begin at a column: a row per function of P, a column per function of Q.

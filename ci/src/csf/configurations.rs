@@ -130,10 +130,8 @@ impl Listing<'_> {
         let held = self.space.reference(orbital);
         for electrons in (0..=left.min(2)).rev() {
             let bit = |filled: bool| Occupation::from(filled) << orbital;
-            let next = Configuration {
-                doubly: word.doubly | bit(electrons == 2),
-                singly: word.singly | bit(electrons == 1),
-            };
+            let next =
+                Configuration { doubly: word.doubly | bit(electrons == 2), singly: word.singly | bit(electrons == 1) };
             self.fill(orbital + 1, next, left - electrons, excited + electrons.saturating_sub(held));
         }
     }

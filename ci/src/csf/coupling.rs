@@ -102,7 +102,11 @@ impl Double {
         // What cancels leaves rounding.
         values.iter_mut().filter(|value| value.abs() < 1e-13).for_each(|value| *value = 0.0);
         let mut mask = vec![0; values.len().div_ceil(64)].into_boxed_slice();
-        values.iter().enumerate().filter(|(_, value)| **value != 0.0).for_each(|(at, _)| mask[at / 64] |= 1 << (at % 64));
+        values
+            .iter()
+            .enumerate()
+            .filter(|(_, value)| **value != 0.0)
+            .for_each(|(at, _)| mask[at / 64] |= 1 << (at % 64));
         Double { values, mask }
     }
 }

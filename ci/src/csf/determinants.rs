@@ -44,9 +44,9 @@ impl CsfSpace {
         Device::cpu().check_memory(&format!("a list of {count} determinants"), 32 * count)?;
         let functions: Vec<SpinFunctions> =
             (0..=MOST_OPEN).map(|open| SpinFunctions::new(open, self.two_s, two_sz)).collect();
-        let all = words.iter().flat_map(|word| {
-            functions[word.open()].patterns.iter().map(|pattern| determinant(*word, *pattern))
-        });
+        let all = words
+            .iter()
+            .flat_map(|word| functions[word.open()].patterns.iter().map(|pattern| determinant(*word, *pattern)));
         Ok(all.collect())
     }
 
@@ -127,6 +127,7 @@ pub(super) fn complete(space: &Space) -> Result<Vec<Configuration>, CsfError> {
 
 /// A determinant as a file has it: orbital 1 leftmost.
 fn text((up, down): (Occupation, Occupation), orbitals: usize) -> String {
-    let string = |word: Occupation| (0..orbitals).map(|p| if word >> p & 1 == 1 { '1' } else { '0' }).collect::<String>();
+    let string =
+        |word: Occupation| (0..orbitals).map(|p| if word >> p & 1 == 1 { '1' } else { '0' }).collect::<String>();
     format!("{} {}", string(up), string(down))
 }

@@ -59,7 +59,8 @@ impl CsfSpace {
         }
         let (_, mut states) = symmetric_eigen(n, &matrix).ok()?;
         let state = states.swap_remove(0);
-        let rows = places.iter().flat_map(|place| self.configurations.first[*place]..self.configurations.first[place + 1]);
+        let rows =
+            places.iter().flat_map(|place| self.configurations.first[*place]..self.configurations.first[place + 1]);
         Some(rows.zip(state).collect())
     }
 }

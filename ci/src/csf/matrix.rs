@@ -117,6 +117,8 @@ impl CsfSpace {
                 made.lengths.push((made.columns.len() - before) as u32);
             }
         }
+        made.columns.shrink_to_fit();
+        made.values.shrink_to_fit();
         made
     }
 }

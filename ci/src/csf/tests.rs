@@ -74,7 +74,8 @@ fn spin_functions_are_orthonormal() {
                         }
                     }
                 }
-                let worst = (overlap - Array2::<f64>::eye(functions.count)).iter().fold(0.0f64, |worst, x| worst.max(x.abs()));
+                let worst =
+                    (overlap - Array2::<f64>::eye(functions.count)).iter().fold(0.0f64, |worst, x| worst.max(x.abs()));
                 assert!(worst < 1e-14, "{open} {two_s} {two_m}: {worst}");
             }
         }
@@ -89,7 +90,9 @@ fn every_function_has_its_spin() {
         for two_s in possible(orbitals, electrons) {
             let csfs = CsfSpace::full(orbitals, electrons, two_s).unwrap();
             let n = csfs.len() as usize;
-            for two_sz in [two_s as i64, two_s as i64 - 2, -(two_s as i64)].into_iter().filter(|m| m.abs() <= two_s as i64) {
+            for two_sz in
+                [two_s as i64, two_s as i64 - 2, -(two_s as i64)].into_iter().filter(|m| m.abs() <= two_s as i64)
+            {
                 let space = csfs.determinants(two_sz).unwrap();
                 let mut all = Array2::zeros((n, space.len() as usize));
                 for (at, mut row) in all.rows_mut().into_iter().enumerate() {
@@ -137,7 +140,11 @@ fn levels_of_all_spins_are_those_of_the_determinants() {
             let h = Array2::from_shape_vec((m, m), dense(&of_determinants)).unwrap();
             let expected = transform.dot(&h).dot(&transform.t());
             close(&dense(&made), expected.as_slice().unwrap(), 1e-11, "elements");
-            assert_eq!(census(&integrals, &csfs).non_zeros, u128::from(made.non_zeros()), "{orbitals} {electrons} {two_s}");
+            assert_eq!(
+                census(&integrals, &csfs).non_zeros,
+                u128::from(made.non_zeros()),
+                "{orbitals} {electrons} {two_s}"
+            );
         }
         levels.sort_by(f64::total_cmp);
         close(&levels, &whole, 1e-10, "levels");
@@ -157,7 +164,8 @@ fn levels_of_all_spins_are_those_of_the_determinants() {
 fn levels_of_excitation_and_lists_agree_with_determinants() {
     let irreps = [1, 2, 1, 3, 2, 1];
     let integrals = random(6, &irreps, 9);
-    for (electrons, two_s, level, irrep) in [(6, 0, 2, None), (6, 2, 2, None), (5, 1, 2, Some(2)), (4, 2, 1, None), (5, 3, 3, Some(1))]
+    for (electrons, two_s, level, irrep) in
+        [(6, 0, 2, None), (6, 2, 2, None), (5, 1, 2, Some(2)), (4, 2, 1, None), (5, 3, 3, Some(1))]
     {
         let mut csfs = CsfSpace::excitations(6, electrons, two_s, level).unwrap();
         let reference = Reference::high_spin(electrons, two_s);

@@ -121,7 +121,8 @@ impl Eigenproblem for CiProblem<'_> {
         let (CiProblem { integrals, space, csfs, .. }, dimension) = (solve.problem.clone(), solve.problem.dimension());
         // Where nothing fits, of the way that such a space goes: the refusal that follows has the numbers.
         let plan = CiProblem::fitting_plan(solve, device);
-        let is_direct = plan.as_ref().map_or(csfs.is_none() && space.is_complete(), |plan| plan.way == ProductKind::Direct);
+        let is_direct =
+            plan.as_ref().map_or(csfs.is_none() && space.is_complete(), |plan| plan.way == ProductKind::Direct);
         let by_kernels = is_direct && device.runs_kernels();
         let chosen = plan.as_ref().and_then(|plan| plan.ways.iter().find(|way| way.way == plan.way));
         let way = chosen.and_then(|chosen| ways::way(chosen.way, &request(solve, integrals, device)));

@@ -6,7 +6,8 @@ use super::records::{shape_record, spectrum};
 use super::{BringVectors, WriteFile};
 use crate::Error;
 use crate::ci::{
-    CiProblem, CiSolution, CiSpec, NaturalOrbitals, OneBody, OneElectron, Space, TwoBody, natural_orbitals, write_densities,
+    CiProblem, CiSolution, CiSpec, NaturalOrbitals, OneBody, OneElectron, Space, TwoBody, natural_orbitals,
+    write_densities,
 };
 use crate::input::SolveSpec;
 use crate::problem::{MoleculeProblem, Problem};

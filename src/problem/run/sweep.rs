@@ -261,7 +261,12 @@ impl Rows<'_, '_> {
 /// Whether a point has no states.
 pub(super) fn is_empty_sector(error: &Error) -> bool {
     matches!(error, Error::OfRank { no_states: true, .. })
-        || matches!(error, Error::Molecule(MoleculeError::Space(SpaceError::Empty { .. }) | MoleculeError::Csf(CsfError::Empty { .. })))
+        || matches!(
+            error,
+            Error::Molecule(
+                MoleculeError::Space(SpaceError::Empty { .. }) | MoleculeError::Csf(CsfError::Empty { .. })
+            )
+        )
         || matches!(error, Error::Operator(OperatorError::Symmetry(why)) if matches!(**why, SymmetryError::NoStates { .. }))
 }
 
