@@ -319,6 +319,44 @@ mod tests {
         close(sooner.product - 2e-5, (card.product - 2e-5) / 2.0);
     }
 
+    /// Configuration state functions are stored only; what does not fit is refused with numbers and a lower level.
+    #[test]
+    fn configuration_state_functions_are_stored_or_refused() {
+        let csfs = CsfSpace::excitations(8, 8, 0, 3).unwrap();
+        let (space, census) = (csfs.determinants(0).unwrap(), OnceLock::new());
+        let mut integrals = Integrals::zero(8);
+        integrals.two.iter_mut().zip(0..).for_each(|(two, k)| *two = 1.0 + f64::from(k).sin());
+        let solver = |rows: u64| ("20 vectors".to_string(), 160 * rows);
+        let host = StorageTarget { card: None, ..h200() };
+        let asked = |storage, free| {
+            let csfs = Some(&csfs);
+            let request = StorageRequest {
+                integrals: &integrals,
+                space: &space,
+                csfs,
+                solver: &solver,
+                storage,
+                format: None,
+                census: &census,
+            };
+            request.plan(StorageTarget { free, ..host }, "a computer")
+        };
+        let plan = asked(Storage::Auto, host.free).unwrap();
+        let count = plan.ways[0].what.clone();
+        assert_eq!((plan.way, plan.ways.len(), plan.lines.len()), (ProductKind::Stored, 1, 1));
+        assert!(plan.reason.contains("the only way for configuration state functions"), "{}", plan.reason);
+        assert!(count.starts_with("a matrix of at most"), "{count}");
+        assert!(matches!(asked(Storage::Direct, host.free), Err(StorageError::StoredOnly)));
+        let bytes = 160 * csfs.len() + plan.ways[0].bytes;
+        assert!(asked(Storage::Auto, bytes).is_ok());
+        let refused = asked(Storage::Auto, bytes - 1).unwrap_err().to_string();
+        let rows = format!("{} configuration state functions take 20 vectors", csfs.len());
+        assert!(refused.contains(&rows) && refused.contains(&count), "{refused}");
+        let fewer = csfs.up_to(2).unwrap().len();
+        let advice = format!("space = {{ excitations = 2 }} would ({fewer} configuration state functions");
+        assert!(refused.contains(&advice), "{refused}");
+    }
+
     /// A space that is stored with fast memory is direct on a card with slower memory and the same cache.
     #[test]
     fn another_card_decides_otherwise_where_its_rates_do() {

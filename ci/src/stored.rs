@@ -143,7 +143,7 @@ pub(super) fn whole_matrix(census: &Census, rows: u64, place: StorageTarget) -> 
     };
     Estimate {
         way: ProductKind::Stored,
-        what: format!("a matrix of at most {non_zeros} non-zeros"),
+        what: format!("a matrix of {} {non_zeros} non-zeros", if census.is_sampled { "about" } else { "at most" }),
         bytes: bytes(total),
         exchanged: 0,
         host_bytes: bytes(host),

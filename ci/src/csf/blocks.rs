@@ -125,7 +125,7 @@ impl<'a> Blocks<'a> {
         coupled.terms.clear();
         let word = self.space.configurations.words[place];
         if wanted(place) {
-            coupled.add(place, self.same(word));
+            coupled.add(place, self.diagonal(word));
         }
         let known = |other| self.space.configurations.place(other).filter(|place| wanted(*place));
         let levels = Levels::new(self.space, word);
@@ -142,7 +142,7 @@ impl<'a> Blocks<'a> {
                 if !levels.allow(*leaves, *enters) || [q, s].contains(&p) || [q, s].contains(&r) {
                     continue;
                 }
-                let integrals = self.of_two_moves(*out, *into);
+                let integrals = self.two_electron_integrals(*out, *into);
                 if integrals.iter().all(|value| value.abs() <= self.negligible) {
                     continue;
                 }
@@ -178,7 +178,7 @@ impl<'a> Blocks<'a> {
         energy
     }
 
-    fn same(&self, word: Configuration) -> impl Iterator<Item = Term> {
+    fn diagonal(&self, word: Configuration) -> impl Iterator<Item = Term> {
         let (mut constant, mut exchanges) = (self.energy(word), Vec::new());
         for p in occupied(word.singly) {
             for q in occupied(word.singly).take_while(|q| *q < p) {
@@ -217,7 +217,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// (pq|rs), of which half if p = r and q = s, and (ps|rq) if it is another integral, otherwise 0.
-    fn of_two_moves(&self, [q, s]: [usize; 2], [p, r]: [usize; 2]) -> [f64; 2] {
+    fn two_electron_integrals(&self, [q, s]: [usize; 2], [p, r]: [usize; 2]) -> [f64; 2] {
         let share = if p == r && q == s { 0.5 } else { 1.0 };
         let is_other = p != r && q != s;
         [share * self.integrals.two(p, q, r, s), if is_other { self.integrals.two(p, s, r, q) } else { 0.0 }]

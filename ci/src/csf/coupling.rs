@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const MOST_BETWEEN: usize = MOST_OPEN + 2;
 
 /// Bytes of products of moves that are kept; others are made again at each use.
-const KEPT: u64 = 2 << 30;
+const MOST_BYTES: u64 = 2 << 30;
 
 /// One move of an electron as its coefficients see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,11 +43,11 @@ impl Move {
     pub(super) fn new(word: Configuration, q: usize, p: usize) -> Move {
         let others = word.singly & !(1 << q | 1 << p);
         let below = |orbital: usize| (others & ((1 << orbital) - 1)).count_ones() as usize;
-        Move::between(word.open(), [word.electrons(q), word.electrons(p)], [below(q), below(p)], q < p)
+        Move::from_geometry(word.open(), [word.electrons(q), word.electrons(p)], [below(q), below(p)], q < p)
     }
 
     /// By the electrons of q and p before, and the other open shells below each.
-    fn between(open: usize, electrons: [usize; 2], below: [usize; 2], ascends: bool) -> Move {
+    fn from_geometry(open: usize, electrons: [usize; 2], below: [usize; 2], ascends: bool) -> Move {
         let kind = 2 * (electrons[0] - 1) + electrons[1];
         let own = ((kind * (open + 1) + below[0]) * (open + 1) + below[1]) * 2 + usize::from(ascends);
         let after = match electrons {
@@ -58,7 +58,7 @@ impl Move {
         Move { place: (first_move(open) + own) as u32, own: own as u32, open: [open as u8, after as u8] }
     }
 
-    /// What `between` was told.
+    /// Electrons of q and p before, the other open shells below each, and whether q is below p.
     fn geometry(self) -> ([usize; 2], [usize; 2], bool) {
         let (sides, own) = (usize::from(self.open[0]) + 1, self.own as usize);
         let (rest, ascends) = (own / 2, own % 2 == 1);
@@ -147,7 +147,7 @@ impl Couplings {
         }
         let moves = first_move(MOST_BETWEEN + 1);
         let (singles, doubles) = (slots(moves), slots(moves));
-        Couplings { two_s, functions: slots(MOST_BETWEEN + 1), singles, doubles, room: AtomicU64::new(KEPT) }
+        Couplings { two_s, functions: slots(MOST_BETWEEN + 1), singles, doubles, room: AtomicU64::new(MOST_BYTES) }
     }
 
     /// The functions of k open shells with M = S.

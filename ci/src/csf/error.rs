@@ -64,7 +64,10 @@ pub enum CsfError {
         found: u128,
     },
     /// A space without functions of this spin.
-    #[error("no configuration of the space has 2S = {two_s}{}: change two_s, irrep or the space", irrep.map_or(String::new(), |irrep| format!(" and irrep {irrep}")))]
+    #[error(
+        "no configuration of the space has 2S = {two_s}{}: change two_s, irrep or the space",
+        irrep.map_or(String::new(), |irrep| format!(" and irrep {irrep}"))
+    )]
     Empty {
         /// The requested 2S.
         two_s: usize,

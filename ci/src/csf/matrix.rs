@@ -147,5 +147,6 @@ fn count(integrals: &Integrals, space: &CsfSpace) -> u128 {
 pub(crate) fn census(integrals: &Integrals, space: &CsfSpace) -> Census {
     let fits = check(integrals, space.orbitals, None).is_ok();
     let non_zeros = if fits { count(integrals, space) } else { 0 };
-    Census { non_zeros, singles: [0; 2], same: [0; 2] }
+    let is_sampled = space.configurations.words.len() > COUNTED;
+    Census { non_zeros, is_sampled, singles: [0; 2], same: [0; 2] }
 }

@@ -164,24 +164,9 @@ impl CsfSpace {
         self.configurations.words.len() as u64
     }
 
-    /// Spatial orbitals.
-    pub fn orbitals(&self) -> usize {
-        self.orbitals
-    }
-
-    /// Electrons.
-    pub fn electrons(&self) -> usize {
-        self.electrons
-    }
-
     /// 2S.
     pub fn two_s(&self) -> usize {
         self.two_s
-    }
-
-    /// Highest excitation level, if rows are ordered by level.
-    pub fn level(&self) -> Option<usize> {
-        self.level
     }
 
     /// Hashes what identifies the space.

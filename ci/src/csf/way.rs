@@ -3,9 +3,12 @@
 use super::CsfSpace;
 use crate::error::CiError;
 use crate::estimate::{Estimate, ProductKind, StorageTarget};
+use crate::matrix::MatrixError;
 use crate::stored::{matrix_estimate, matrix_plan, matrix_shapes};
 use crate::way::{Counted, NamedPlan, Request, Way};
-use eigenforge_product::{Fit, Multiply, StoredHamiltonian};
+use eigenforge_product::sparse::Csr;
+use eigenforge_product::{Fit, Multiply};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The name of this way in plans and reports.
@@ -14,13 +17,10 @@ const WAY: &str = "stored matrix of configuration state functions";
 /// Any space of configuration state functions.
 pub(in super::super) struct CsfWay;
 
-impl CsfWay {
-    fn plan(request: &Request<'_>) -> Result<StoredHamiltonian, CiError> {
-        matrix_plan(request, |rows| {
-            let space: &CsfSpace = request.csfs.unwrap_or_else(|| unreachable!("the way is for them"));
-            Ok(space.matrix_rows(request.integrals, rows)?)
-        })
-    }
+/// Some rows of the matrix.
+fn elements(request: &Request<'_>, rows: Range<usize>) -> Result<Csr, MatrixError> {
+    let space: &CsfSpace = request.csfs.unwrap_or_else(|| unreachable!("the way is for them"));
+    space.matrix_rows(request.integrals, rows)
 }
 
 impl Way for CsfWay {
@@ -45,10 +45,10 @@ impl Way for CsfWay {
     }
 
     fn plan(&self, request: &Request<'_>) -> Result<Arc<dyn Multiply>, CiError> {
-        Ok(Arc::new(CsfWay::plan(request)?))
+        Ok(Arc::new(matrix_plan(request, |rows| elements(request, rows))?))
     }
 
     fn shapes<'r>(&self, request: &'r Request<'r>) -> Result<Vec<NamedPlan<'r>>, CiError> {
-        Ok(matrix_shapes(CsfWay::plan(request)?))
+        Ok(matrix_shapes(matrix_plan(request, |rows| elements(request, rows))?))
     }
 }
