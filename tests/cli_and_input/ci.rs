@@ -202,7 +202,7 @@ fn configuration_state_functions_of_water() {
         "",
         "two_sz = 0\n",
         "two_sz = -2\n",
-        "storage = \"stored\"\nformat = \"hybrid\"\n",
+        "storage = \"stored\"\nformat = \"hybrid\"\n[solve]\nsolver = \"davidson\"\n",
         "density = true\n",
     ]) {
         let input = file(folder.path(), "H2O_sto3g_0.96", &format!("{triplets}{more}"));
