@@ -4,7 +4,7 @@
 //! answers what a program asks of any of them: is the input at fault or the machine, and did a kernel not compile?
 
 use crate::ci::{
-    CiError, CountError, DensityError, DirectError, FcidumpError, LoweringError, MatrixError, MoleculeError,
+    CiError, CountError, CsfError, DensityError, DirectError, FcidumpError, LoweringError, MatrixError, MoleculeError,
     OnTheFlyError, OneElectronError, SpaceError, StorageError, WindowError,
 };
 use crate::dmrg::DmrgError;
@@ -292,6 +292,7 @@ within!(
     ShareError => RunError,
     DeviceTransformError => TransformError,
     TeamError => TransformError,
+    CsfError => MoleculeError,
     FcidumpError => MoleculeError,
     OneElectronError => MoleculeError,
     SpaceError => MoleculeError,

@@ -6,9 +6,7 @@
 //! in its best format. Every product is compared with the stored matrix's before a time is printed; where that does not fit, with the first.
 
 use super::seeded;
-use eigenforge::ci::{
-    self, CiProblem, CiSolve, DirectError, Hamiltonian, MatrixError, Molecule, OnTheFlyError, ProductKind,
-};
+use eigenforge::ci::{self, CiProblem, DirectError, Hamiltonian, MatrixError, Molecule, OnTheFlyError, ProductKind};
 use eigenforge::exact::PrepareError;
 use eigenforge::sparse::{Csr, FormatRequest, SparseOperator, Target};
 use eigenforge::spmv::SpmvError;
@@ -111,7 +109,7 @@ pub fn run(
     repeats: usize,
     out: &mut dyn Write,
 ) -> Result<(), DirectBenchError> {
-    let Molecule { space, .. } = molecule;
+    let Molecule { space, csfs, .. } = molecule;
     let started = Instant::now();
     let stored = match matrix(molecule, device) {
         Ok(matrix) => {
@@ -120,25 +118,27 @@ pub fn run(
             let ready = started.elapsed().as_secs_f64();
             Some((matrix.map_err(SpmvError::from)?, format!("stored ({non_zeros} non-zeros), ready in {ready:.3} s")))
         }
-        Err(error @ (MatrixError::Rows { .. } | MatrixError::Memory(_))) if space.is_complete() => {
+        Err(error @ (MatrixError::Rows { .. } | MatrixError::Memory(_))) if csfs.is_none() && space.is_complete() => {
             writeln!(out, "not stored: {error}\n")?;
             None
         }
         Err(error) => return Err(error.into()),
     };
-    let x: Vec<f64> = (0..space.len()).map(|i| seeded::element(seeded::SEED_Z, i)).collect();
+    let rows = molecule.dimension();
+    let x: Vec<f64> = (0..rows).map(|i| seeded::element(seeded::SEED_Z, i)).collect();
     let (x, y) = (device.upload(&x)?, device.zeros::<f64>(x.len())?);
     let mut bench = Bench { device, x, y, expected: None, repeats, rows: Vec::new() };
     if let Some((stored, what)) = stored {
         bench.time(what, &stored)?;
     }
-    if space.is_complete() {
-        shapes(&mut bench, molecule)?
-    } else {
-        lanes(&mut bench, molecule)?
+    match csfs {
+        // These are always stored.
+        Some(_) => {}
+        None if space.is_complete() => shapes(&mut bench, molecule)?,
+        None => lanes(&mut bench, molecule)?,
     }
     bench.rows.sort_by(|a, b| a.0.total_cmp(&b.0));
-    writeln!(out, "{}, {} rows, {}\n\n| product | ms |\n|---|---|", file.display(), space.len(), device.name())?;
+    writeln!(out, "{}, {} rows, {}\n\n| product | ms |\n|---|---|", file.display(), rows, device.name())?;
     for (milliseconds, what) in &bench.rows {
         writeln!(out, "| {what} | {milliseconds:.4} |")?;
     }
@@ -147,8 +147,9 @@ pub fn run(
 
 /// The stored matrix, unless the host has no memory for it by the plan: counting 10¹¹ elements to refuse them takes minutes.
 fn matrix(molecule: &Molecule, device: &Device) -> Result<Csr, MatrixError> {
-    let Molecule { integrals, space, .. } = molecule;
-    let plan = CiProblem::storage_plan(&CiSolve::new(integrals, space), device).ok();
+    let Molecule { integrals, space, csfs, .. } = molecule;
+    let problem = CiProblem::new(integrals, space).csfs(csfs.as_ref());
+    let plan = CiProblem::storage_plan(&problem.solve(), device).ok();
     let host = Device::cpu().memory();
     let stored = plan.into_iter().flat_map(|plan| plan.ways).find(|way| way.way == ProductKind::Stored);
     match stored.filter(|way| way.host_bytes > host.free) {
@@ -160,7 +161,10 @@ fn matrix(molecule: &Molecule, device: &Device) -> Result<Csr, MatrixError> {
             total: host.total,
             fits: "a smaller space would fit".into(),
         })),
-        None => ci::matrix(integrals, space, ci::THRESHOLD),
+        None => match csfs {
+            Some(csfs) => csfs.matrix(integrals),
+            None => ci::matrix(integrals, space, ci::THRESHOLD),
+        },
     }
 }
 

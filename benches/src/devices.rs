@@ -62,6 +62,11 @@ pub enum DevicesBenchError {
     /// A molecule that cannot be read.
     #[error(transparent)]
     Molecule(#[from] MoleculeError),
+    /// A molecule in configuration state functions.
+    #[error(
+        "{0}: bench devices multiplies from the integrals of determinants; leave basis = \"csf\" out, or time the stored matrix by bench ci"
+    )]
+    Csf(String),
     /// A product of full CI.
     #[error(transparent)]
     Direct(#[from] DirectError),
@@ -151,6 +156,9 @@ pub fn command(arguments: &DevicesArguments, out: &mut dyn Write) -> Result<(), 
                 lattice::<f32>(file, [&one, &all], rate, arguments.repeats)?
             }
             Source::Lattice(file) => lattice::<f64>(file, [&one, &all], rate, arguments.repeats)?,
+            Source::Molecule(name, molecule) if molecule.csfs.is_some() => {
+                return Err(DevicesBenchError::Csf(name.clone()));
+            }
             Source::Molecule(name, molecule) => of_molecule(name, molecule, [&one, &all], rate, arguments.repeats)?,
         };
         if !arguments.json {

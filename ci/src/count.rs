@@ -253,7 +253,7 @@ fn with_orbital(before: &Partial, choices: [Shell; 3], electrons: usize) -> Resu
 }
 
 /// C(o, o/2 − S) − C(o, o/2 − S − 1); 0 where o electrons cannot have spin S. `None` past 128 bits.
-fn spin_functions(open: usize, two_s: usize) -> Option<u128> {
+pub(super) fn spin_functions(open: usize, two_s: usize) -> Option<u128> {
     if open < two_s || !(open - two_s).is_multiple_of(2) {
         return Some(0);
     }

@@ -1,7 +1,7 @@
 //! Why a molecule has no solution.
 
 use super::estimate::StorageError;
-use super::{CountError, DirectError, LoweringError, MatrixError, MoleculeError, OnTheFlyError};
+use super::{CountError, CsfError, DirectError, LoweringError, MatrixError, MoleculeError, OnTheFlyError};
 use eigenforge_core::path::FamilyError;
 use eigenforge_product::PrepareError;
 use eigenforge_runtime::{DeviceError, SolveError};
@@ -27,13 +27,15 @@ pub enum CiError {
     /// An error of memory or transfers.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// More states than determinants.
-    #[error("states = {states}, but the space has {dimension} determinants: ask for at most {dimension}")]
+    /// More states than rows.
+    #[error("states = {states}, but the space has {dimension} {functions}: ask for at most {dimension}")]
     States {
         /// Requested states.
         states: usize,
-        /// Determinants.
+        /// Elements of a vector.
         dimension: u64,
+        /// What they are of, in words.
+        functions: &'static str,
     },
     /// Neither way of multiplying fits, or the requested one does not exist.
     #[error(transparent)]
@@ -44,7 +46,10 @@ impl CiError {
     /// Whether the input is at fault; otherwise the error occurred while running.
     pub fn is_of_the_input(&self) -> bool {
         match self {
-            CiError::States { .. } | CiError::Storage(StorageError::NotDirect { .. }) => true,
+            CiError::States { .. }
+            | CiError::Storage(
+                StorageError::NotDirect { .. } | StorageError::NoTable { .. } | StorageError::StoredOnly { .. },
+            ) => true,
             CiError::Device(DeviceError::NotOverRanks { .. }) => true,
             CiError::Solve(error) => error.is_of_the_input(),
             CiError::Matrix(error) => !matches!(error, MatrixError::Memory(_)),
@@ -80,4 +85,4 @@ impl FamilyError for CiError {
     }
 }
 
-eigenforge_core::errors_of_the_input!(MoleculeError, LoweringError, CountError);
+eigenforge_core::errors_of_the_input!(MoleculeError, LoweringError, CountError, CsfError);

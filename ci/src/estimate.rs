@@ -90,6 +90,15 @@ pub enum StorageError {
         /// Why not.
         why: String,
     },
+    /// No matrix was requested in configuration state functions.
+    #[error(
+        "storage = \"{word}\" with basis = \"csf\": the matrix of configuration state functions is always stored; use storage = \"stored\" \
+         or leave storage out"
+    )]
+    StoredOnly {
+        /// What was requested.
+        word: &'static str,
+    },
     /// Too little memory.
     #[error("{plan}\nneither fits {device} with {free:.2} GiB free: {nearest}")]
     Memory {

@@ -53,7 +53,7 @@ pub(crate) fn text(integrals: &Integrals, space: &Space) -> Option<ElementFuncti
 }
 
 /// A function that is 0 but at these rows, which ascend.
-fn function(listed: Vec<(u64, f64)>, device: &Device) -> Result<ElementFunction, DeviceError> {
+pub(super) fn function(listed: Vec<(u64, f64)>, device: &Device) -> Result<ElementFunction, DeviceError> {
     let mut arguments = Vec::new();
     if device.runs_kernels() {
         let (rows, values): (Vec<u64>, Vec<f64>) = listed.iter().copied().unzip();

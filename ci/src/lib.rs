@@ -21,6 +21,7 @@
 //! | `orbital_window` | what remains when cores are frozen and virtuals deleted? |
 //! | `operator` | what is H as an operator, and which integrals has an operator? |
 //! | `count` | how many determinants and configuration state functions are there, level by level? |
+//! | `csf` | which combinations of determinants have one spin, and what is their matrix? |
 //! | `strings` | which orbitals may the electrons of one spin occupy? |
 //! | `space` | which pairs of strings, in which order? |
 //! | `slater_condon` | what is ⟨I\|H\|J⟩? |
@@ -47,6 +48,7 @@ extern crate eigenforge_core as eigenforge;
 
 mod constant;
 mod count;
+mod csf;
 mod density;
 mod direct;
 mod error;
@@ -77,6 +79,7 @@ mod way;
 mod ways;
 
 pub use count::{CountError, Reference, StateCounts};
+pub use csf::{CsfError, CsfSpace};
 pub use density::products as density_products;
 pub use density::{DensityError, OneBody, TwoBody, write_densities};
 pub use direct::{DirectError, full_ci, full_ci_shape};
@@ -98,7 +101,7 @@ pub use orbital_window::WindowError;
 pub use slater_condon::matrix_element;
 pub use solve::{CiPlan, CiProblem, CiSolution, CiSolve};
 pub use space::{FileError, Space, SpaceError};
-pub use spec::{CiSpec, SpaceSpec};
+pub use spec::{CiBasis, CiSpec, SpaceSpec};
 pub use spin::{SharpLevel, StateSpin, spins};
 pub use storage::{Storage, StoragePlan};
 pub use stored::stored;

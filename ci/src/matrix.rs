@@ -121,25 +121,32 @@ pub fn matrix(integrals: &Integrals, space: &Space, threshold: f64) -> Result<Cs
     CiHamiltonian::new(integrals, space, threshold)?.matrix()
 }
 
+/// Checks that integrals fit a space of so many orbitals, and that they keep its irreps where it has a single one.
+pub(super) fn check(integrals: &Integrals, space: usize, irreps: Option<&[u8]>) -> Result<(), MatrixError> {
+    let orbitals = integrals.orbitals;
+    if orbitals != space {
+        return Err(MatrixError::Orbitals { integrals: orbitals, space });
+    }
+    if !integrals.is_whole() {
+        let found = [integrals.one.len(), integrals.two.len(), integrals.irreps.len()];
+        return Err(MatrixError::Integrals { orbitals, found });
+    }
+    let largest = irreps.map_or(0.0, |irreps| integrals.largest_forbidden(irreps));
+    if largest > FORBIDDEN * integrals.unit() {
+        return Err(MatrixError::Irreps { largest });
+    }
+    Ok(())
+}
+
 impl CiHamiltonian {
     /// Lists the excitations of the space's strings.
     pub fn new(integrals: &Integrals, space: &Space, threshold: f64) -> Result<CiHamiltonian, MatrixError> {
         let orbitals = integrals.orbitals;
-        if orbitals != space.orbitals() {
-            return Err(MatrixError::Orbitals { integrals: orbitals, space: space.orbitals() });
-        }
-        if !integrals.is_whole() {
-            let found = [integrals.one.len(), integrals.two.len(), integrals.irreps.len()];
-            return Err(MatrixError::Integrals { orbitals, found });
-        }
+        check(integrals, space.orbitals(), space.irreps())?;
         if !(threshold >= 0.0 && threshold.is_finite()) {
             return Err(MatrixError::Threshold { found: threshold });
         }
         let threshold = threshold * integrals.unit();
-        let largest = space.irreps().map_or(0.0, |irreps| integrals.largest_forbidden(irreps));
-        if largest > FORBIDDEN * integrals.unit() {
-            return Err(MatrixError::Irreps { largest });
-        }
         let pairs = triangle(orbitals);
         Device::cpu().check_memory("integrals as a square matrix", 8 * (pairs * pairs) as u64)?;
         let of_orbital: Vec<u8> = match integrals.obey_irreps() {

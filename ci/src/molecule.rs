@@ -1,11 +1,13 @@
-//! The problem of a file with `[ci]`: integrals with frozen cores folded in, and the determinants.
+//! The problem of a file with `[ci]`: integrals with frozen cores folded in, and the determinants or configuration state functions.
 //!
 //! In: a [`CiSpec`]. Out: [`Molecule`].
 
 use super::fcidump::{FcidumpHeader, OrbitalSymmetry, OrbsymError};
-use super::spec::{CiSpec, SpaceSpec};
+use super::spec::{CiBasis, CiSpec, SpaceSpec};
 use super::strings::MAX_ORBITALS;
-use super::{FcidumpError, Integrals, OneElectron, OneElectronError, Space, SpaceError, WindowError};
+use super::{
+    CsfError, CsfSpace, FcidumpError, Integrals, OneElectron, OneElectronError, Space, SpaceError, WindowError,
+};
 use eigenforge_core::words::grouped;
 use eigenforge_runtime::trace;
 
@@ -16,6 +18,8 @@ pub struct Molecule {
     pub integrals: Integrals,
     /// The determinants.
     pub space: Space,
+    /// The configuration state functions among which states are searched, in place of all determinants.
+    pub csfs: Option<CsfSpace>,
     /// Their description in words.
     pub words: String,
     /// Orbitals of the file.
@@ -38,6 +42,9 @@ pub enum MoleculeError {
     /// Error of the determinants.
     #[error(transparent)]
     Space(#[from] SpaceError),
+    /// Error of the configuration state functions.
+    #[error(transparent)]
+    Csf(#[from] CsfError),
     /// An irrep that the orbitals' group has not got.
     #[error(transparent)]
     Orbsym(#[from] OrbsymError),
@@ -92,7 +99,8 @@ impl Molecule {
         let (mut integrals, symmetry) = Integrals::read_with(&ci.fcidump, ci.symmetry)?;
         check_magnitudes(&integrals)?;
         let irrep = ci.irrep.as_ref().map(|irrep| symmetry.number(irrep)).transpose()?;
-        if let Some(two_sz) = ci.two_sz {
+        let two_s = (ci.basis == CiBasis::Csf).then(|| two_s(ci, &integrals)).transpose()?;
+        if let Some(two_sz) = ci.two_sz.or(two_s.map(|two_s| two_s as i64)) {
             integrals = integrals.with_two_sz(two_sz)?;
         }
         let all_orbitals = integrals.orbitals;
@@ -100,30 +108,85 @@ impl Molecule {
         if let Some(orbitals) = ci.orbitals {
             integrals = integrals.keep(orbitals)?;
         }
-        let (orbitals, (up, down)) = (integrals.orbitals, integrals.spins());
-        let space = match &ci.space {
-            SpaceSpec::Full => Space::full(orbitals, up, down)?,
-            SpaceSpec::Excitations(level) => Space::excitations(orbitals, up, down, *level)?,
-            SpaceSpec::File(path) => Space::from_file(path)?,
-        };
-        let listed = (space.alpha().electrons(), space.beta().electrons());
-        if listed != (up, down) {
-            return Err(MoleculeError::Electrons { listed, wanted: (up, down) });
-        }
-        let space = match irrep {
-            Some(irrep) => space.in_irrep(&integrals.irreps, irrep)?,
-            None => space,
+        let (space, csfs) = match two_s {
+            None => (determinants(ci, &integrals, irrep)?, None),
+            Some(two_s) => {
+                let csfs = functions(ci, &integrals, two_s, irrep)?;
+                (csfs.determinants(integrals.two_sz)?, Some(csfs))
+            }
         };
         let irrep = irrep.map_or(String::new(), |irrep| format!(", irrep {}", symmetry.label(irrep)));
         let frozen = if ci.frozen == 0 { String::new() } else { format!(", {} orbitals frozen", ci.frozen) };
-        let words = format!("{}{irrep}{frozen}", ci.space.describe());
+        let spin = two_s.map_or(String::new(), |two_s| format!(", 2S = {two_s}"));
+        let words = format!("{}{spin}{irrep}{frozen}", ci.space.describe());
         let dipole = ci.dipole.as_ref().map(|path| OneElectron::read_dipole(path, all_orbitals)).transpose()?;
-        Ok(Molecule { integrals, space, words, all_orbitals, symmetry, dipole })
+        Ok(Molecule { integrals, space, csfs, words, all_orbitals, symmetry, dipole })
     }
 
-    /// One line: space, electrons, determinants.
+    /// Elements of a vector: configuration state functions, or determinants.
+    pub fn dimension(&self) -> u64 {
+        self.csfs.as_ref().map_or_else(|| self.space.len(), CsfSpace::len)
+    }
+
+    /// One line: space, electrons, determinants or configuration state functions.
     pub fn describe(&self) -> String {
         let (up, down) = self.integrals.spins();
-        format!("{} of {up} + {down} electrons: {} determinants", self.words, grouped(u128::from(self.space.len())))
+        let determinants = format!("{} determinants", grouped(u128::from(self.space.len())));
+        let functions = self.csfs.as_ref().map_or(String::new(), |csfs| {
+            let count = |number: u64| grouped(u128::from(number));
+            format!(
+                "{} configuration state functions of {} configurations, ",
+                count(csfs.len()),
+                count(csfs.configurations())
+            )
+        });
+        format!("{} of {up} + {down} electrons: {functions}{determinants}", self.words)
+    }
+}
+
+/// 2S of a file: its own, or that of its two_sz or MS2.
+fn two_s(ci: &CiSpec, integrals: &Integrals) -> Result<usize, CsfError> {
+    let Integrals { electrons, orbitals, .. } = *integrals;
+    let wanted = ci.two_s.unwrap_or_else(|| ci.two_sz.unwrap_or(integrals.two_sz).abs());
+    let two_s = usize::try_from(wanted).unwrap_or(usize::MAX);
+    let both = two_s.saturating_add(electrons);
+    if two_s > electrons || !both.is_multiple_of(2) || both / 2 > orbitals {
+        return Err(CsfError::Spin { electrons, orbitals, two_s: wanted });
+    }
+    match ci.two_sz.filter(|two_sz| two_sz.abs() > wanted || (two_sz + wanted) % 2 != 0) {
+        Some(two_sz) => Err(CsfError::Projection { two_s, two_sz }),
+        None => Ok(two_s),
+    }
+}
+
+/// The determinants of a file, of an irrep if it has one.
+fn determinants(ci: &CiSpec, integrals: &Integrals, irrep: Option<u8>) -> Result<Space, MoleculeError> {
+    let (orbitals, (up, down)) = (integrals.orbitals, integrals.spins());
+    let space = match &ci.space {
+        SpaceSpec::Full => Space::full(orbitals, up, down)?,
+        SpaceSpec::Excitations(level) => Space::excitations(orbitals, up, down, *level)?,
+        SpaceSpec::File(path) => Space::from_file(path)?,
+    };
+    let listed = (space.alpha().electrons(), space.beta().electrons());
+    if listed != (up, down) {
+        return Err(MoleculeError::Electrons { listed, wanted: (up, down) });
+    }
+    match irrep {
+        Some(irrep) => Ok(space.in_irrep(&integrals.irreps, irrep)?),
+        None => Ok(space),
+    }
+}
+
+/// The configuration state functions of a file, of an irrep if it has one.
+fn functions(ci: &CiSpec, integrals: &Integrals, two_s: usize, irrep: Option<u8>) -> Result<CsfSpace, MoleculeError> {
+    let Integrals { orbitals, electrons, irreps, .. } = integrals;
+    let csfs = match &ci.space {
+        SpaceSpec::Full => CsfSpace::full(*orbitals, *electrons, two_s)?,
+        SpaceSpec::Excitations(level) => CsfSpace::excitations(*orbitals, *electrons, two_s, *level)?,
+        SpaceSpec::File(_) => CsfSpace::from_space(&determinants(ci, integrals, None)?, two_s)?,
+    };
+    match irrep {
+        Some(irrep) => Ok(csfs.in_irrep(irreps, irrep)?),
+        None => Ok(csfs),
     }
 }

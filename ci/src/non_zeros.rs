@@ -51,6 +51,8 @@ type Kind = (usize, u8);
 pub struct Census {
     /// Upper bound on the non-zeros of the matrix.
     pub non_zeros: u128,
+    /// Whether it was estimated from some of the rows.
+    pub is_sampled: bool,
     /// One-electron moves of all α and β strings.
     pub singles: [u64; 2],
     /// Off-diagonal elements of H_αα and of H_ββ.
@@ -81,7 +83,7 @@ impl Census {
                 inside.map(|((a, alpha), (b, beta))| of_kinds(alpha, beta, most - (a.0 + b.0) as i64)).sum()
             }
         };
-        Census { non_zeros, singles, same }
+        Census { non_zeros, is_sampled: false, singles, same }
     }
 }
 

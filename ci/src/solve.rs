@@ -16,7 +16,7 @@ use super::used::StorageUsed;
 use super::way::{NAME, Request};
 use super::{Integrals, Space, constant, guess, ways};
 use eigenforge_product::sparse::{FormatChoice, FormatName};
-use eigenforge_product::{Diagonalisable, Diagonalisation, Eigenstates, Hamiltonian, MultiplyPlan};
+use eigenforge_product::{Diagonalisable, Diagonalisation, Eigenproblem, Eigenstates, Hamiltonian, MultiplyPlan};
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Solver;
 use eigenforge_runtime::{Device, DeviceError};
@@ -35,9 +35,10 @@ impl CiSolve {
         CiProblem::new(integrals, space).solve()
     }
 
-    /// The solver for a space: dense diagonalisation of up to 400 determinants, otherwise Davidson's method.
-    pub fn choose(space: &Space) -> Solver {
-        if space.len() <= SMALL { Solver::Dense } else { Solver::Davidson }
+    /// The solver for so many determinants or configuration state functions: dense diagonalisation of up to 400, otherwise
+    /// Davidson's method.
+    pub fn choose(dimension: u64) -> Solver {
+        if dimension <= SMALL { Solver::Dense } else { Solver::Davidson }
     }
 }
 
@@ -75,6 +76,7 @@ impl<'a> CiProblem<'a> {
     pub fn multiply_on(solve: &Solve<'_>, machine: &Machine) -> Result<CiPlan, CiError> {
         let (storage, integrals) = (CiProblem::storage_plan_on(solve, machine)?, solve.problem.without_constant().0);
         let request = Request::new(&integrals, solve.problem.space, StorageTarget::from_machine(machine));
+        let request = Request { csfs: solve.problem.csfs, ..request };
         let multiply = machine.card.as_ref().map(|_| multiply(storage.way, &completed(solve, request))).transpose()?;
         Ok(CiPlan { storage, multiply })
     }
@@ -86,18 +88,19 @@ impl<'a> CiProblem<'a> {
 }
 
 fn requested<R>(solve: &Solve<'_>, plan: impl FnOnce(&StorageRequest<'_>) -> R) -> R {
-    let CiProblem { integrals, space, storage, wish, census } = &solve.problem;
+    let CiProblem { integrals, space, csfs, storage, wish, census } = &solve.problem;
     let solver = |rows: u64| solve.resident(rows);
-    plan(&StorageRequest { integrals, space, solver: &solver, storage: *storage, format: wish.format, census })
+    let csfs = *csfs;
+    plan(&StorageRequest { integrals, space, csfs, solver: &solver, storage: *storage, format: wish.format, census })
 }
 
 /// What is asked for on a device.
 pub(super) fn request<'r>(solve: &'r Solve<'_>, integrals: &'r Integrals, device: &'r Device) -> Request<'r> {
-    completed(solve, Request::on_device(integrals, solve.problem.space, device))
+    completed(solve, Request::on_device(integrals, solve.problem.space, solve.problem.csfs, device))
 }
 
 fn completed<'r>(solve: &Solve<'_>, request: Request<'r>) -> Request<'r> {
-    let (_, reserved) = solve.resident(solve.problem.space.len());
+    let (_, reserved) = solve.resident(solve.problem.dimension());
     Request { wish: solve.problem.wish, reserved, ..request }
 }
 
@@ -106,10 +109,11 @@ impl<'a> Diagonalisable<f64> for CiProblem<'a> {
 
     fn diagonalise(solve: &Solve<'a>, device: &Device) -> Result<CiSolution<'a>, CiError> {
         let set_up = solve.set_up(device)?;
-        let CiProblem { integrals: all, space, .. } = solve.problem;
-        let (states, dimension) = (solve.options.states, space.len());
+        let CiProblem { integrals: all, space, csfs, .. } = solve.problem;
+        let (states, dimension) = (solve.options.states, solve.problem.dimension());
         if states as u64 > dimension {
-            return Err(CiError::States { states, dimension });
+            let functions = csfs.map_or("determinants", |_| "configuration state functions");
+            return Err(CiError::States { states, dimension, functions });
         }
         check_format(solve, device)?;
         let (integrals, constant) = solve.problem.without_constant();
@@ -120,11 +124,14 @@ impl<'a> Diagonalisable<f64> for CiProblem<'a> {
         let plan = multiply(storage.way, &Request { shape, ..request(solve, &integrals, device) })?;
         let _ahead = solve.compile_ahead(device, &plan);
         let operator = Hamiltonian::new(plan.clone(), NAME, device)?;
-        let operator = operator.guessing(|device| guess::guess(&integrals, space, device));
+        let operator = operator.guessing(|device| match csfs {
+            Some(csfs) => csfs.guess(&integrals).map(|listed| guess::function(listed, device)).transpose(),
+            None => guess::guess(&integrals, space, device),
+        });
         let how = StorageUsed::new(storage, &plan, (&operator, device), choice);
         let found = solve.search(set_up, &operator, constant)?;
         let states = Eigenstates::new((&operator, device), found, constant)?;
-        Ok(CiSolution { integrals: all, space, states, how })
+        Ok(CiSolution { integrals: all, space, csfs, states, how })
     }
 }
 
@@ -173,7 +180,6 @@ fn agreed<E>(own: Result<StoragePlan, E>, device: &Device) -> Result<StoragePlan
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eigenforge_product::Eigenproblem;
 
     /// Checkpoints of another problem are refused.
     #[test]

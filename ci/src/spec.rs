@@ -33,6 +33,22 @@ impl SpaceSpec {
     }
 }
 
+/// The functions that vectors are over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CiBasis {
+    /// Determinants of one Sz.
+    #[default]
+    Determinants,
+    /// Configuration state functions of one S.
+    Csf,
+}
+
+impl CiBasis {
+    /// Its words in a model file.
+    pub const WORDS: [(&'static str, CiBasis); 2] = [("determinants", CiBasis::Determinants), ("csf", CiBasis::Csf)];
+}
+
 fn yes() -> bool {
     true
 }
@@ -44,6 +60,12 @@ pub struct CiSpec {
     pub fcidump: PathBuf,
     /// `space`.
     pub space: SpaceSpec,
+    /// `basis`.
+    #[serde(default)]
+    pub basis: CiBasis,
+    /// `two_s`.
+    #[serde(default)]
+    pub two_s: Option<i64>,
     /// `frozen`.
     pub frozen: usize,
     /// `orbitals`.

@@ -11,7 +11,7 @@
 use super::estimate::{Estimate, PRODUCTS, ProductKind, StorageError, StorageTarget, gib};
 use super::on_the_fly::ElementTableWay;
 use super::way::{Counted, Request, Way};
-use super::{Census, Integrals, Space, ways};
+use super::{Census, CsfSpace, Integrals, Space, csf, ways};
 pub use eigenforge_core::operator::MatrixStorage as Storage;
 use eigenforge_product::sparse::FormatName;
 use eigenforge_product::{Fit, PlannedChoice, PlannedWay};
@@ -55,13 +55,23 @@ impl From<&StoragePlan> for PlannedChoice {
 pub(super) struct StorageRequest<'a> {
     pub integrals: &'a Integrals,
     pub space: &'a Space,
-    /// Minimum bytes of the solver with a description, for a given number of determinants.
+    /// Of a problem in configuration state functions these.
+    pub csfs: Option<&'a CsfSpace>,
+    /// Minimum bytes of the solver with a description, for a given number of rows.
     pub solver: &'a dyn Fn(u64) -> (String, u64),
     pub storage: Storage,
     /// Format of a stored matrix, if one is requested.
     pub format: Option<FormatName>,
     /// Of this space, once it is counted.
     pub(super) census: &'a OnceLock<Census>,
+}
+
+/// Determinants, and the configuration state functions made of them, if the vectors are over these.
+type Basis<'a> = (&'a Space, Option<&'a CsfSpace>);
+
+/// Elements of a vector.
+fn rows((space, csfs): Basis<'_>) -> u64 {
+    csfs.map_or_else(|| space.len(), CsfSpace::len)
 }
 
 impl StorageRequest<'_> {
@@ -71,21 +81,27 @@ impl StorageRequest<'_> {
     /// `storage = "direct"` where it does not exist; nothing fits.
     pub(super) fn plan(&self, place: StorageTarget, device: &str) -> Result<StoragePlan, StorageError> {
         self.choice(place).map_err(|ways| {
-            if self.storage == Storage::Direct && ways.iter().all(|way| way.way != ProductKind::Direct) {
-                return StorageError::NotDirect { rows: self.space.len(), device: device.into() };
+            let (word, kind) = match self.storage {
+                Storage::Direct => ("direct", ProductKind::Direct),
+                Storage::Table => ("table", ProductKind::Table),
+                Storage::Auto | Storage::Stored => return self.refusal(&ways, place, device),
+            };
+            match (self.csfs, kind) {
+                _ if ways.iter().any(|way| way.way == kind) => self.refusal(&ways, place, device),
+                (Some(_), _) => StorageError::StoredOnly { word },
+                (None, ProductKind::Table) => {
+                    StorageError::NoTable { device: device.into(), why: self.table_refusal(place) }
+                }
+                (None, _) => StorageError::NotDirect { rows: self.space.len(), device: device.into() },
             }
-            if self.storage == Storage::Table && ways.iter().all(|way| way.way != ProductKind::Table) {
-                return StorageError::NoTable { device: device.into(), why: self.table_refusal(place) };
-            }
-            self.refusal(&ways, place, device)
         })
     }
 
     /// The same; of what does not exist or fit the ways.
     pub(super) fn choice(&self, place: StorageTarget) -> Result<StoragePlan, Vec<Estimate>> {
-        let (ways, lines) = self.ways(self.space, place);
+        let (ways, lines) = self.ways((self.space, self.csfs), place);
         let direct = ways.iter().find(|way| way.way == ProductKind::Direct);
-        let vectors = (self.solver)(self.space.len()).1;
+        let vectors = (self.solver)(self.rows()).1;
         let fits = |way: &&Estimate| place.holds(way, vectors);
         let by_cores = place.ranks.is_some() && place.card.is_some() && direct.is_some();
         let wished = |way: &&Estimate| match self.storage {
@@ -120,6 +136,9 @@ impl StorageRequest<'_> {
             |way: &Estimate| format!("{} {:.2} s + {:.3} ms a product", way.way, way.set_up, 1e3 * way.product);
         match (self.storage, ways) {
             (Storage::Auto, _) if self.format.is_some() => format!("{way}, because a format was requested"),
+            (Storage::Auto, [only]) if self.csfs.is_some() => {
+                format!("{}, the only way for configuration state functions", only.way)
+            }
             (Storage::Auto, [only]) => format!("{}, the only way for a list of determinants here", only.way),
             (Storage::Auto, ways) if ways.iter().all(|way| fits(&way)) => {
                 format!("{way}, by model: {}", ways.iter().map(seconds).collect::<Vec<_>>().join(", "))
@@ -130,8 +149,9 @@ impl StorageRequest<'_> {
     }
 
     fn refusal(&self, ways: &[Estimate], place: StorageTarget, device: &str) -> StorageError {
-        let (solver, vectors) = (self.solver)(self.space.len());
-        let mut plan = format!("{} determinants take {solver}: {:.2} GiB", self.space.len(), gib(vectors));
+        let (solver, vectors) = (self.solver)(self.rows());
+        let functions = self.functions();
+        let mut plan = format!("{} {functions} take {solver}: {:.2} GiB", self.rows(), gib(vectors));
         for way in ways {
             plan += &format!("\n  {}: {}, {:.2} GiB", way.way, way.what, gib(way.bytes));
             if let Some([ranks, _]) = place.ranks {
@@ -154,8 +174,25 @@ impl StorageRequest<'_> {
         if self.space.is_list() {
             return format!("list fewer determinants, or {nothing}");
         }
+        let functions = self.functions();
         let most = self.space.level().unwrap_or((up + down).min(8)).min(up + down);
+        let holds = |basis: Basis<'_>| {
+            let vectors = (self.solver)(rows(basis)).1;
+            let ways = self.ways(basis, place).0;
+            let way = ways.iter().find(|way| place.holds(way, vectors))?;
+            Some(gib(way.bytes + way.exchanged + vectors))
+        };
+        let advice = |level, rows: u64, total: f64| {
+            format!("space = {{ excitations = {level} }} would ({rows} {functions}, {total:.2} GiB), or {nothing}")
+        };
         for level in (1..most).rev() {
+            if let Some(csfs) = self.csfs {
+                let Ok(fewer) = csfs.up_to(level) else { continue };
+                if let Some(total) = holds((self.space, Some(&fewer))) {
+                    return advice(level, fewer.len(), total);
+                }
+                continue;
+            }
             let Ok(space) = Space::excitations(orbitals, up, down, level) else { continue };
             let space = match self.space.irreps() {
                 Some(irreps) => {
@@ -167,13 +204,8 @@ impl StorageRequest<'_> {
                 }
                 None => space,
             };
-            let vectors = (self.solver)(space.len()).1;
-            if let Some(way) = self.ways(&space, place).0.iter().find(|way| place.holds(way, vectors)) {
-                let total = gib(way.bytes + way.exchanged + vectors);
-                let rows = space.len();
-                return format!(
-                    "space = {{ excitations = {level} }} would ({rows} determinants, {total:.2} GiB), or {nothing}"
-                );
+            if let Some(total) = holds((&space, None)) {
+                return advice(level, space.len(), total);
             }
         }
         nothing.into()
@@ -188,6 +220,16 @@ impl StorageRequest<'_> {
         refused(ElementTableWay.fit(&Request::new(self.integrals, self.space, place)))
     }
 
+    /// Elements of a vector.
+    fn rows(&self) -> u64 {
+        rows((self.space, self.csfs))
+    }
+
+    /// What they are of, in words.
+    fn functions(&self) -> &'static str {
+        self.csfs.map_or("determinants", |_| "configuration state functions")
+    }
+
     /// Whether moves are separated by irrep in a space of all irreps.
     fn keep_irreps(&self, space: &Space) -> bool {
         let integrals = self.integrals;
@@ -195,16 +237,21 @@ impl StorageRequest<'_> {
     }
 
     /// The estimates of both ways, the direct one if it is possible; and all ways by name.
-    fn ways(&self, space: &Space, place: StorageTarget) -> (Vec<Estimate>, Vec<PlannedWay>) {
+    fn ways(&self, (space, csfs): Basis<'_>, place: StorageTarget) -> (Vec<Estimate>, Vec<PlannedWay>) {
         let irreps = self.irreps(space);
-        let census = || Census::new(space, &irreps);
-        let census = if ptr::eq(space, self.space) { self.census.get_or_init(census) } else { &census() };
+        let census = || match csfs {
+            Some(csfs) => csf::census(self.integrals, csfs),
+            None => Census::new(space, &irreps),
+        };
+        let same = csfs.map(ptr::from_ref) == self.csfs.map(ptr::from_ref);
+        let census = if same && ptr::eq(space, self.space) { self.census.get_or_init(census) } else { &census() };
+        let rows = rows((space, csfs));
         let different = u64::from(irreps.iter().fold(0u8, |all, irrep| all | irrep) + 1).next_power_of_two();
-        let room = place.free.saturating_sub((self.solver)(space.len()).1);
-        let counted = Counted { census, space, irreps: different, room, format: self.format };
-        let request = Request::new(self.integrals, space, place);
+        let room = place.free.saturating_sub((self.solver)(rows).1);
+        let counted = Counted { census, space, rows, irreps: different, room, format: self.format };
+        let request = Request { csfs, ..Request::new(self.integrals, space, place) };
         let (possible, others) = ways::ways(&request);
-        let estimate = |way: &&'static dyn Way| place.shared(way.estimate(&counted, place), space.len());
+        let estimate = |way: &&'static dyn Way| place.shared(way.estimate(&counted, place), rows);
         let estimates: Vec<Estimate> = possible.iter().map(estimate).collect();
         let line =
             |(way, cost): (&&'static dyn Way, &Estimate)| PlannedWay::new(way.name(), Some(cost.bytes), cost.seconds());
@@ -232,7 +279,7 @@ mod tests {
     use eigenforge_runtime::machine::{Card, Machine, Processor};
 
     fn counted<'a>(census: &'a Census, space: &'a Space) -> Counted<'a> {
-        Counted { census, space, irreps: 1, room: u64::MAX, format: None }
+        Counted { census, space, rows: space.len(), irreps: 1, room: u64::MAX, format: None }
     }
 
     fn plan(storage: Storage, space: &Space, place: StorageTarget) -> Result<StoragePlan, StorageError> {
@@ -248,7 +295,8 @@ mod tests {
         let integrals = Integrals::zero(space.orbitals());
         let solver = |rows: u64| ("20 vectors".to_string(), 160 * rows);
         let census = &OnceLock::new();
-        StorageRequest { integrals: &integrals, space, solver: &solver, storage, format, census }.plan(place, "a card")
+        StorageRequest { integrals: &integrals, space, csfs: None, solver: &solver, storage, format, census }
+            .plan(place, "a card")
     }
 
     fn h200() -> StorageTarget {
@@ -285,6 +333,44 @@ mod tests {
         let twice = Card { l2_rate: 2.0 * Card::H200.l2_rate, ..Card::H200 };
         let sooner = by_strings(&counted, StorageTarget { card: Some(twice), ..place });
         close(sooner.product - 2e-5, (card.product - 2e-5) / 2.0);
+    }
+
+    /// Configuration state functions are stored only; what does not fit is refused with numbers and a lower level.
+    #[test]
+    fn configuration_state_functions_are_stored_or_refused() {
+        let csfs = CsfSpace::excitations(8, 8, 0, 3).unwrap();
+        let (space, census) = (csfs.determinants(0).unwrap(), OnceLock::new());
+        let mut integrals = Integrals::zero(8);
+        integrals.two.iter_mut().zip(0..).for_each(|(two, k)| *two = 1.0 + f64::from(k).sin());
+        let solver = |rows: u64| ("20 vectors".to_string(), 160 * rows);
+        let host = StorageTarget { card: None, ..h200() };
+        let asked = |storage, free| {
+            let csfs = Some(&csfs);
+            let request = StorageRequest {
+                integrals: &integrals,
+                space: &space,
+                csfs,
+                solver: &solver,
+                storage,
+                format: None,
+                census: &census,
+            };
+            request.plan(StorageTarget { free, ..host }, "a computer")
+        };
+        let plan = asked(Storage::Auto, host.free).unwrap();
+        let count = plan.ways[0].what.clone();
+        assert_eq!((plan.way, plan.ways.len(), plan.lines.len()), (ProductKind::Stored, 1, 1));
+        assert!(plan.reason.contains("the only way for configuration state functions"), "{}", plan.reason);
+        assert!(count.starts_with("a matrix of at most"), "{count}");
+        assert!(matches!(asked(Storage::Direct, host.free), Err(StorageError::StoredOnly { word: "direct" })));
+        let bytes = 160 * csfs.len() + plan.ways[0].bytes;
+        assert!(asked(Storage::Auto, bytes).is_ok());
+        let refused = asked(Storage::Auto, bytes - 1).unwrap_err().to_string();
+        let rows = format!("{} configuration state functions take 20 vectors", csfs.len());
+        assert!(refused.contains(&rows) && refused.contains(&count), "{refused}");
+        let fewer = csfs.up_to(2).unwrap().len();
+        let advice = format!("space = {{ excitations = 2 }} would ({fewer} configuration state functions");
+        assert!(refused.contains(&advice), "{refused}");
     }
 
     /// A space that is stored with fast memory is direct on a card with slower memory and the same cache.

@@ -41,13 +41,7 @@ impl Way for StoredWay {
     /// A matrix on the host, and on a card again in its format: whole, or half of it if requested or if the whole does
     /// not fit.
     fn estimate(&self, counted: &Counted<'_>, place: StorageTarget) -> Estimate {
-        let (census, rows) = (counted.census, counted.space.len());
-        let whole = whole_matrix(census, rows, place);
-        match counted.format {
-            Some(FormatName::Symmetric) => half(whole, census, rows, place),
-            None if place.card.is_some() && whole.bytes > counted.room => half(whole, census, rows, place),
-            _ => whole,
-        }
+        matrix_estimate(counted, place)
     }
 
     fn plan(&self, request: &Request<'_>) -> Result<Arc<dyn Multiply>, CiError> {
@@ -55,14 +49,29 @@ impl Way for StoredWay {
     }
 
     fn shapes<'r>(&self, request: &'r Request<'r>) -> Result<Vec<NamedPlan<'r>>, CiError> {
-        let stored = plan(request)?;
-        let names: Vec<String> = stored.layouts().iter().map(|layout| layout.name()).collect();
-        let of = |name: String| -> NamedPlan<'r> {
-            let stored = stored.clone().with_layout(Some(name.clone()));
-            (name, Box::new(move || Ok(Arc::new(stored) as Arc<dyn Multiply>)))
-        };
-        Ok(names.into_iter().map(of).collect())
+        Ok(matrix_shapes(plan(request)?))
     }
+}
+
+/// A matrix of any basis: half of it if requested or if the whole does not fit.
+pub(super) fn matrix_estimate(counted: &Counted<'_>, place: StorageTarget) -> Estimate {
+    let Counted { census, rows, .. } = *counted;
+    let whole = whole_matrix(census, rows, place);
+    match counted.format {
+        Some(FormatName::Symmetric) => half(whole, census, rows, place),
+        None if place.card.is_some() && whole.bytes > counted.room => half(whole, census, rows, place),
+        _ => whole,
+    }
+}
+
+/// The layouts of a stored matrix that are worth timing.
+pub(super) fn matrix_shapes<'r>(stored: StoredHamiltonian) -> Vec<NamedPlan<'r>> {
+    let names: Vec<String> = stored.layouts().iter().map(|layout| layout.name()).collect();
+    let of = |name: String| -> NamedPlan<'r> {
+        let stored = stored.clone().with_layout(Some(name.clone()));
+        (name, Box::new(move || Ok(Arc::new(stored) as Arc<dyn Multiply>)))
+    };
+    names.into_iter().map(of).collect()
 }
 
 /// The multiply by a stored matrix on a device; each of several ranks makes its rows.
@@ -70,32 +79,41 @@ impl Way for StoredWay {
 /// # Errors
 /// Integrals that do not fit the space; no room for the matrix.
 pub fn stored(integrals: &Integrals, space: &Space, device: &Device) -> Result<MultiplyPlan, CiError> {
-    Ok(plan(&Request::on_device(integrals, space, device))?.into())
+    Ok(plan(&Request::on_device(integrals, space, None, device))?.into())
 }
 
 /// The matrix; of a rank its rows.
 fn plan(request: &Request<'_>) -> Result<StoredHamiltonian, CiError> {
-    let rows = request.space.len() as usize;
+    let elements =
+        |rows| CiHamiltonian::new(request.integrals, request.space, THRESHOLD).and_then(|all| all.matrix_of(rows));
+    matrix_plan(request, elements)
+}
+
+/// The matrix of any basis by what makes some of its rows; of a rank its rows.
+pub(super) fn matrix_plan(
+    request: &Request<'_>,
+    elements: impl Fn(Range<usize>) -> Result<Csr, MatrixError>,
+) -> Result<StoredHamiltonian, CiError> {
+    let rows = request.rows() as usize;
+    let matrix = |rows| {
+        let _making = trace::span("set up", "matrix elements");
+        elements(rows)
+    };
     if let Some(ranks) = request.ranks {
         let bounds = equal(rows, ranks.count());
         let own = bounds[ranks.rank()]..bounds[ranks.rank() + 1];
-        let matrix = matrix(request, own.clone())?;
+        let matrix = matrix(own.clone())?;
         let mut sums = [matrix.non_zeros() as f64];
         let norm = ranks.largest("norm of the matrix", matrix.largest_row_sum(own))?;
         ranks.add_up("elements of the matrix", 0, &mut sums)?;
         return Ok(StoredHamiltonian::new(NAME, matrix, ScalarType::F64).for_rank(norm, sums[0] as u64));
     }
-    let stored = StoredHamiltonian::new(NAME, matrix(request, 0..rows)?, ScalarType::F64);
+    let stored = StoredHamiltonian::new(NAME, matrix(0..rows)?, ScalarType::F64);
     if !request.is_on_card() && request.wish.format != Some(FormatName::Symmetric) {
         return Ok(stored);
     }
     let target = request.target().reserve(request.reserved);
     Ok(stored.for_target(request.wish, target).with_layout(request.shape.clone()))
-}
-
-fn matrix(request: &Request<'_>, rows: Range<usize>) -> Result<Csr, MatrixError> {
-    let _making = trace::span("set up", "matrix elements");
-    CiHamiltonian::new(request.integrals, request.space, THRESHOLD)?.matrix_of(rows)
 }
 
 /// The upper triangle instead of the whole matrix.
@@ -125,7 +143,7 @@ pub(super) fn whole_matrix(census: &Census, rows: u64, place: StorageTarget) -> 
     };
     Estimate {
         way: ProductKind::Stored,
-        what: format!("a matrix of at most {non_zeros} non-zeros"),
+        what: format!("a matrix of {} {non_zeros} non-zeros", if census.is_sampled { "about" } else { "at most" }),
         bytes: bytes(total),
         exchanged: 0,
         host_bytes: bytes(host),

@@ -56,7 +56,7 @@ impl CiProblem<'_> {
         let way = ways::way(plan.way, &request);
         let shapes = way.map_or(Ok(Vec::new()), |way| way.shapes(&request))?;
         let table_bytes = plan.ways.iter().find(|way| way.way == plan.way).map_or(0, |way| way.bytes);
-        let length = usize::try_from(solve.problem.space.len()).unwrap_or(usize::MAX);
+        let length = usize::try_from(solve.problem.dimension()).unwrap_or(usize::MAX);
         let problem = solve.problem.tuned_problem(plan.way);
         // C read once and σ written once, and a matrix or a table.
         let bytes = 16.0 * length as f64 + if plan.way == ProductKind::Direct { 0.0 } else { table_bytes as f64 };

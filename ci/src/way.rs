@@ -2,7 +2,7 @@
 
 use super::error::CiError;
 use super::estimate::{Estimate, ProductKind, StorageTarget};
-use super::{Census, Integrals, Space};
+use super::{Census, CsfSpace, Integrals, Space};
 use eigenforge_product::sparse::{FormatName, FormatRequest, Target};
 use eigenforge_product::{Fit, Multiply};
 use eigenforge_runtime::machine::Card;
@@ -18,6 +18,11 @@ pub(super) trait Way: Sync {
     /// From the integrals, or as a matrix.
     fn kind(&self) -> ProductKind {
         ProductKind::Direct
+    }
+
+    /// Whether its vectors are over configuration state functions, in place of determinants.
+    fn is_for_csfs(&self) -> bool {
+        false
     }
 
     /// Its name in plans and reports.
@@ -62,6 +67,8 @@ pub(super) type NamedPlan<'r> = (String, Box<dyn FnOnce() -> Result<Arc<dyn Mult
 pub(super) struct Request<'a> {
     pub(super) integrals: &'a Integrals,
     pub(super) space: &'a Space,
+    /// Of a problem in configuration state functions these.
+    pub(super) csfs: Option<&'a CsfSpace>,
     pub(super) place: StorageTarget,
     /// Cards that share vectors.
     pub(super) cards: u32,
@@ -79,15 +86,25 @@ impl<'a> Request<'a> {
     /// A plan for a place.
     pub(super) fn new(integrals: &'a Integrals, space: &'a Space, place: StorageTarget) -> Request<'a> {
         let wish = FormatRequest::default();
-        Request { integrals, space, place, cards: 1, ranks: None, wish, reserved: 0, shape: None }
+        Request { integrals, space, csfs: None, place, cards: 1, ranks: None, wish, reserved: 0, shape: None }
     }
 
     /// A plan for a device.
-    pub(super) fn on_device(integrals: &'a Integrals, space: &'a Space, device: &'a Device) -> Request<'a> {
+    pub(super) fn on_device(
+        integrals: &'a Integrals,
+        space: &'a Space,
+        csfs: Option<&'a CsfSpace>,
+        device: &'a Device,
+    ) -> Request<'a> {
+        let request = Request { csfs, ..Request::new(integrals, space, StorageTarget::from_device(device)) };
         // Without an answer of the driver all cards.
-        let cards = device.cards_for(8 * space.len()).unwrap_or(device.cards_at_work());
-        let place = StorageTarget::from_device(device);
-        Request { cards, ranks: device.ranks(), ..Request::new(integrals, space, place) }
+        let cards = device.cards_for(8 * request.rows()).unwrap_or(device.cards_at_work());
+        Request { cards, ranks: device.ranks(), ..request }
+    }
+
+    /// Elements of a vector.
+    pub(super) fn rows(&self) -> u64 {
+        self.csfs.map_or_else(|| self.space.len(), CsfSpace::len)
     }
 
     /// What shapes and formats are chosen for: the card, or where there is none an H200.
@@ -103,7 +120,7 @@ impl<'a> Request<'a> {
 
     /// A copy of x on each of several cards.
     pub(super) fn copies(&self, device: &Device) -> Option<(&'static str, u64)> {
-        let vector = self.space.len().saturating_mul(size_of::<f64>() as u64);
+        let vector = self.rows().saturating_mul(size_of::<f64>() as u64);
         Some(("a copy of x on each card", Everywhere::bytes_for(device, vector).ok()??))
     }
 }
@@ -112,6 +129,8 @@ impl<'a> Request<'a> {
 pub(super) struct Counted<'a> {
     pub(super) census: &'a Census,
     pub(super) space: &'a Space,
+    /// Elements of a vector.
+    pub(super) rows: u64,
     /// Irreps of pairs of orbitals.
     pub(super) irreps: u64,
     /// Bytes that there are beside the solver's vectors.

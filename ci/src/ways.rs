@@ -1,6 +1,7 @@
 //! The ways to multiply by H of a molecule, a line each. A new way is a folder with a [`Way`] and a
 //! [`Multiply`](eigenforge_product::Multiply), and its line here.
 
+use super::csf::CsfWay;
 use super::direct::{CoresWay, FieldsWay, SlabsWay};
 use super::estimate::ProductKind;
 use super::on_the_fly::{ElementTableWay, ExcitationsWay, RowByRowWay};
@@ -9,7 +10,8 @@ use super::way::{Request, Way};
 use eigenforge_product::{Fit, PlannedWay};
 
 /// Of each kind the first that is for a space is taken.
-const WAYS: [&dyn Way; 7] = [
+const WAYS: [&dyn Way; 8] = [
+    &CsfWay,          // a stored matrix of configuration state functions
     &StoredWay,       // a stored matrix
     &CoresWay,        // full CI by the cores of the host
     &FieldsWay,       // full CI on a card, with the fields of all β strings
@@ -22,7 +24,7 @@ const WAYS: [&dyn Way; 7] = [
 /// The ways that there are, at most one of each kind, the stored matrix first; and the others for such spaces, with why not.
 pub(super) fn ways(request: &Request<'_>) -> (Vec<&'static dyn Way>, Vec<PlannedWay>) {
     let (mut taken, mut others): (Vec<&dyn Way>, _) = (Vec::new(), Vec::new());
-    for way in WAYS {
+    for way in WAYS.into_iter().filter(|way| way.is_for_csfs() == request.csfs.is_some()) {
         match way.fit(request) {
             Fit::Takes if taken.iter().all(|first| first.kind() != way.kind()) => taken.push(way),
             Fit::Takes | Fit::Foreign => {}

@@ -4,8 +4,11 @@
 
 use super::problem::Wrong;
 use super::section::{NumberOrWord, Section};
-use crate::ci::{AbelianGroup, CiSpec, IrrepLabel, Orbsym, SpaceSpec, Storage, SymmetryKeys};
+use crate::ci::{AbelianGroup, CiBasis, CiSpec, IrrepLabel, Orbsym, SpaceSpec, Storage, SymmetryKeys};
 use crate::sparse::FormatName;
+
+/// What 2S needs.
+const TWO_S: &str = "two_s needs basis = \"csf\"; with determinants, two_sz sets n_α − n_β";
 
 const SPACES: [(&str, Option<usize>); 5] =
     [("fci", None), ("cis", Some(1)), ("cisd", Some(2)), ("cisdt", Some(3)), ("cisdtq", Some(4))];
@@ -18,6 +21,8 @@ pub(super) fn read(section: Section<'_>) -> Option<(CiSpec, Option<usize>)> {
     let spec = CiSpec {
         fcidump: fcidump.unwrap_or_default(),
         space: space.unwrap_or(SpaceSpec::Full),
+        basis: section.choice("basis", &CiBasis::WORDS).map_or(CiBasis::Determinants, |word| word.value),
+        two_s: section.integer("two_s").map(|two_s| two_s.value),
         frozen: section.count("frozen", 0).map_or(0, |frozen| frozen.value),
         orbitals: section.count("orbitals", 1).map(|orbitals| orbitals.value),
         two_sz: section.integer("two_sz").map(|two_sz| two_sz.value),
@@ -29,6 +34,24 @@ pub(super) fn read(section: Section<'_>) -> Option<(CiSpec, Option<usize>)> {
         density: section.flag("density").unwrap_or(false),
         averages: section.flag("averages").unwrap_or(true),
     };
+    match spec.basis {
+        CiBasis::Csf if spec.storage == Storage::Direct => {
+            let why = "the matrix of configuration state functions is always stored: write storage = \"stored\", or leave it out";
+            section.problem("storage", Wrong::Conflict { key: "storage", other: "basis", why });
+        }
+        CiBasis::Determinants if spec.two_s.is_some() => {
+            let wrong = match section.has("basis") {
+                true => Wrong::Conflict { key: "two_s", other: "basis = \"determinants\"", why: TWO_S },
+                false => Wrong::MissingKey {
+                    table: "ci".into(),
+                    key: "basis",
+                    meaning: "basis = \"csf\", which two_s needs; with determinants, two_sz sets n_α − n_β",
+                },
+            };
+            section.problem("two_s", wrong);
+        }
+        _ => {}
+    }
     if spec.density && !spec.averages {
         let why = "density matrices are averages";
         section.problem("averages", Wrong::Conflict { key: "averages", other: "density", why });

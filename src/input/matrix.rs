@@ -131,7 +131,10 @@ impl MatrixSource {
             }
             MatrixSource::Molecule(path) => {
                 let molecule = read_molecule(path)?;
-                ci::matrix(&molecule.integrals, &molecule.space, ci::THRESHOLD)?
+                match &molecule.csfs {
+                    Some(csfs) => csfs.matrix(&molecule.integrals)?,
+                    None => ci::matrix(&molecule.integrals, &molecule.space, ci::THRESHOLD)?,
+                }
             }
             MatrixSource::MatrixMarket(path) => {
                 let text = TextFile::open(path, FileKind::MATRIX)

@@ -41,7 +41,7 @@ impl MoleculeProblem {
 
     /// The same with no more states asked for than the space has.
     pub(super) fn at_most_all(mut self) -> MoleculeProblem {
-        let all = usize::try_from(self.molecule.space.len()).unwrap_or(usize::MAX);
+        let all = usize::try_from(self.molecule.dimension()).unwrap_or(usize::MAX);
         self.file.solve.states = self.file.solve.states.min(all);
         self
     }
@@ -54,8 +54,9 @@ impl MoleculeProblem {
     /// The solve that the file asks for.
     pub fn solve(&self) -> Diagonalisation<CiProblem<'_>> {
         let spec = &self.file.solve;
-        let solver = spec.solver.unwrap_or_else(|| CiSolve::choose(&self.molecule.space));
+        let solver = spec.solver.unwrap_or_else(|| CiSolve::choose(self.molecule.dimension()));
         CiProblem::new(&self.molecule.integrals, &self.molecule.space)
+            .csfs(self.molecule.csfs.as_ref())
             .storage(self.file.ci.storage)
             .format(self.file.ci.format)
             .solve()
@@ -185,12 +186,12 @@ impl Problem for MoleculeProblem {
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
         let Some(multiply) = &self.plan()?.multiply else { return Ok(Vec::new()) };
         let mut files = multiply.generated().map_err(CiError::from)?;
-        files.extend(solver_programs(self.molecule.space.len(), &self.solve().rehearsed(multiply))?);
+        files.extend(solver_programs(self.molecule.dimension(), &self.solve().rehearsed(multiply))?);
         Ok(files)
     }
 
     fn block_operations(&self) -> Result<Vec<GeneratedFile>, StageError> {
-        block_operations(self.molecule.space.len(), self.solve().scalar)
+        block_operations(self.molecule.dimension(), self.solve().scalar)
     }
 }
 

@@ -3,7 +3,7 @@
 //! Energies are total, in Hartree, the core energy included. In the observables of the report sites are the orbitals of the space.
 
 use super::{Outcome, ShapeRecord, Spectrum, energy_text};
-use crate::ci::{CiSpec, ProductKind};
+use crate::ci::{CiBasis, CiSpec, ProductKind};
 use crate::sparse::Format;
 use crate::words::grouped;
 use eigenforge_product::PlannedChoice;
@@ -24,7 +24,7 @@ pub struct MoleculeRecord {
     pub orbitals: usize,
     /// Electrons of each spin in them.
     pub electrons: [usize; 2],
-    /// Determinants.
+    /// Determinants, or configuration state functions.
     pub dimension: u64,
     /// Energy of nuclei and frozen cores.
     pub core_energy: f64,
@@ -57,7 +57,11 @@ impl MoleculeRecord {
         let [up, down] = self.electrons;
         let dimension = grouped(u128::from(self.dimension));
         writeln!(out, "{} of {up} + {down} electrons in {} orbitals", self.space, self.orbitals)?;
-        writeln!(out, "{dimension} determinants, core energy {} Hartree\n", energy_text(self.core_energy, 0.0))?;
+        let functions = match self.ci.basis {
+            CiBasis::Determinants => "determinants",
+            CiBasis::Csf => "configuration state functions",
+        };
+        writeln!(out, "{dimension} {functions}, core energy {} Hartree\n", energy_text(self.core_energy, 0.0))?;
         // Rounding may leave −1e-15 of a singlet, which would print as −0.
         let spin = |spin: &f64| format!("{:>7.4}", if spin.abs() < 5e-7 { 0.0 } else { *spin });
         let spins: Vec<String> = self.s_squared.iter().map(spin).collect();

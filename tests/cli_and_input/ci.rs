@@ -156,6 +156,7 @@ fn what_cannot_be_solved_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     std::fs::write(path.join("one.txt"), "1000000 1000000\n").unwrap();
+    std::fs::write(path.join("some.txt"), "1111100 1111100\n1111100 1111010\n").unwrap();
     for (more, arguments, part) in [
         ("states = 442\n", &[][..], "441 determinants: ask for at most 441"),
         ("frozen = 6\n", &[], "frozen"),
@@ -166,6 +167,22 @@ fn what_cannot_be_solved_is_refused() {
         ("space = \"cisd\"\nstorage = \"table\"\n", &[], "storage = \"table\" on CPU"),
         ("storage = \"table\"\n", &[], "full CI is multiplied by its strings"),
         ("space = { file = \"one.txt\" }\n", &[], "1 + 1 electrons, the integrals 5 + 5"),
+        (
+            "basis = \"csf\"\ntwo_s = 6\n",
+            &[],
+            "10 electrons in 7 orbitals cannot have 2S = 6: expected a number from 0 to 4",
+        ),
+        ("basis = \"csf\"\ntwo_s = 1\n", &[], "cannot have 2S = 1"),
+        ("basis = \"csf\"\ntwo_s = -2\n", &[], "cannot have 2S = -2"),
+        ("basis = \"csf\"\nfrozen = 4\ntwo_s = 4\ntwo_sz = 0\n", &[], "2 electrons in 3 orbitals cannot have 2S = 4"),
+        ("basis = \"csf\"\ntwo_s = 2\ntwo_sz = 4\n", &[], "two_sz = 4 is not a projection of 2S = 2"),
+        ("basis = \"csf\"\ntwo_s = 2\ntwo_sz = 1\n", &[], "two_sz = 1 is not a projection of 2S = 2"),
+        ("basis = \"csf\"\nstates = 197\n", &[], "196 configuration state functions: ask for at most 196"),
+        (
+            "basis = \"csf\"\nspace = { file = \"some.txt\" }\n",
+            &[],
+            "lacks `1111010 1111100`, which occupies the same orbitals",
+        ),
     ] {
         let input = file(path, "H2O_sto3g_0.96", more);
         let output = run(&[&["solve", &input, "--device", "cpu"], arguments].concat());
@@ -179,6 +196,47 @@ fn what_cannot_be_solved_is_refused() {
     std::fs::write(path.join("uhf.toml"), "[ci]\nfcidump = \"uhf\"\n").unwrap();
     let output = run(&["solve", path.join("uhf.toml").to_str().unwrap(), "--device", "cpu"]);
     assert!(output.status.code() == Some(2) && stderr(&output).contains("IUHF"), "{}", stderr(&output));
+}
+
+/// Configuration state functions: the triplets of water, with whole numbers of ⟨S²⟩ where determinants with the same 2Sz have singlets too,
+/// in any component, from a list of determinants, on the simulated device, and with densities; PySCF's energies as above.
+#[test]
+fn configuration_state_functions_of_water() {
+    let folder = tempfile::tempdir().unwrap();
+    let triplets = "basis = \"csf\"\ntwo_s = 2\nstates = 2\n";
+    // tests/data/ci/csf.json: the two lowest of 2S = 2.
+    let energies = [-74.617439138845, -74.513999055758];
+    for (number, more) in (0..).zip([
+        "",
+        "two_sz = 0\n",
+        "two_sz = -2\n",
+        "storage = \"stored\"\nformat = \"hybrid\"\n[solve]\nsolver = \"davidson\"\n",
+        "density = true\n",
+    ]) {
+        let input = file(folder.path(), "H2O_sto3g_0.96", &format!("{triplets}{more}"));
+        let out = folder.path().join(format!("out{number}"));
+        let device = if more.contains("hybrid") { "sim" } else { "cpu" };
+        let found = solved(&[&input, "--device", device, "--output", out.to_str().unwrap(), "--vectors"]);
+        assert_close(&numbers(&found["energies"]), &energies, 1e-9);
+        assert_close(&numbers(&found["s_squared"]), &[2.0, 2.0], 1e-9);
+        let occupations = numbers(&found["natural_occupations"]);
+        assert!((occupations.iter().sum::<f64>() - 10.0).abs() < 1e-10);
+        assert_eq!((found["storage"].as_str(), found["dimension"].as_u64()), (Some("stored"), Some(210)));
+        assert_eq!((found["ci"]["basis"].as_str(), found["ci"]["two_s"].as_u64()), (Some("csf"), Some(2)));
+        assert!(out.join("vectors.npz").is_file());
+    }
+    let input = file(folder.path(), "H2O_sto3g_0.96", triplets);
+    let shown = run(&["inspect", &input, "--stage", "cost"]);
+    let text = stdout(&shown);
+    assert!(text.contains("210 configuration state functions of") && text.contains("non-zeros"), "{text}");
+    // By a list: the open-shell singlet of two orbitals has one function, and with it the closed shell.
+    let list = "1111100 1111100\n1111010 1111100\n1111100 1111010\n";
+    std::fs::write(folder.path().join("list.txt"), list).unwrap();
+    for (two_s, dimension) in [(0, 2), (2, 1)] {
+        let more = format!("basis = \"csf\"\ntwo_s = {two_s}\ntwo_sz = 0\nspace = {{ file = \"list.txt\" }}\n");
+        let found = solved(&[&file(folder.path(), "H2O_sto3g_0.96", &more), "--device", "cpu"]);
+        assert_eq!(found["dimension"].as_u64(), Some(dimension));
+    }
 }
 
 /// Table 1 of Mahmoud, Hoffmann and Reza (2018): H2O in 6-31G(d), 10 electrons in 19 orbitals.

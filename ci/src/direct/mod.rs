@@ -82,7 +82,7 @@ pub fn full_ci(
     shape: Option<FullCiShape>,
     device: &Device,
 ) -> Result<MultiplyPlan, DirectError> {
-    let request = Request::on_device(integrals, space, device);
+    let request = Request::on_device(integrals, space, None, device);
     let rule = rule(&request)?;
     Ok(MultiplyPlan(in_shape(&request, rule.and_then(|rule| shape.or(Some(rule))))?))
 }

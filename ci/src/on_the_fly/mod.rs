@@ -49,7 +49,7 @@ pub fn row_by_row(
     lanes: Option<u32>,
     device: &Device,
 ) -> Result<MultiplyPlan, OnTheFlyError> {
-    let request = Request::on_device(integrals, space, device);
+    let request = Request::on_device(integrals, space, None, device);
     let by_cores = !request.is_on_card() || request.ranks.is_some() && !excitations::is_possible(&request);
     let planned = if by_cores { cores::plan(&request) } else { excitations::plan(&request, lanes) };
     planned.map(MultiplyPlan)

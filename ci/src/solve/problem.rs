@@ -2,7 +2,7 @@
 
 use super::super::estimate::ProductKind;
 use super::super::storage::{Storage, StoragePlan};
-use super::super::{Census, Integrals, Space, guess, ways};
+use super::super::{Census, CsfSpace, Integrals, Space, guess, ways};
 use super::{CiError, Solve, request};
 use eigenforge_product::ranks::RankPlan;
 use eigenforge_product::sparse::{FormatName, FormatRequest};
@@ -18,6 +18,8 @@ use std::sync::{Arc, OnceLock};
 pub struct CiProblem<'a> {
     pub(super) integrals: &'a Integrals,
     pub(crate) space: &'a Space,
+    /// The functions that vectors are over, in place of determinants.
+    pub(crate) csfs: Option<&'a CsfSpace>,
     pub(super) storage: Storage,
     pub(crate) wish: FormatRequest,
     /// What [`CiProblem::storage_plan`] counts in the space, once for all clones.
@@ -28,7 +30,14 @@ impl<'a> CiProblem<'a> {
     /// The integrals in this space, stored as takes the least time.
     pub fn new(integrals: &'a Integrals, space: &'a Space) -> CiProblem<'a> {
         let (wish, census) = (FormatRequest::default(), Arc::default());
-        CiProblem { integrals, space, storage: Storage::Auto, wish, census }
+        CiProblem { integrals, space, csfs: None, storage: Storage::Auto, wish, census }
+    }
+
+    /// Searches among configuration state functions, whose determinants with one Sz the space has; `None` among all determinants.
+    /// Returned vectors are over the determinants.
+    pub fn csfs(mut self, csfs: Option<&'a CsfSpace>) -> Self {
+        self.csfs = csfs;
+        self
     }
 
     /// Sets how H is multiplied.
@@ -61,15 +70,20 @@ impl Eigenproblem for CiProblem<'_> {
             hash.update(&number.to_le_bytes());
         }
         self.space.identify(&mut hash);
+        self.csfs.iter().for_each(|csfs| csfs.identify(&mut hash));
         hash.finalize().to_hex().to_string()
     }
 
     fn dimension(&self) -> u64 {
-        self.space.len()
+        self.csfs.map_or_else(|| self.space.len(), CsfSpace::len)
     }
 
     fn guess_text(&self, _: &MultiplyPlan) -> Option<ElementFunctionText> {
-        guess::text(&self.without_constant().0, self.space)
+        let integrals = self.without_constant().0;
+        match self.csfs {
+            Some(csfs) => Some(ElementFunctionText::listed(csfs.guess_rows(&integrals) as u64)),
+            None => guess::text(&integrals, self.space),
+        }
     }
 
     /// Olsen's method, which has two vectors, in place of Davidson's where the vectors of this do not fit.
@@ -104,23 +118,24 @@ impl Eigenproblem for CiProblem<'_> {
     }
 
     fn rank_plan(solve: &Solve<'_>, ranks: usize, device: &Device) -> RankPlan {
-        let CiProblem { integrals, space, .. } = solve.problem;
+        let (CiProblem { integrals, space, csfs, .. }, dimension) = (solve.problem.clone(), solve.problem.dimension());
         // Where nothing fits, of the way that such a space goes: the refusal that follows has the numbers.
         let plan = CiProblem::fitting_plan(solve, device);
-        let is_direct = plan.as_ref().map_or(space.is_complete(), |plan| plan.way != ProductKind::Stored);
+        let is_direct =
+            plan.as_ref().map_or(csfs.is_none() && space.is_complete(), |plan| plan.way != ProductKind::Stored);
         let by_kernels = is_direct && device.runs_kernels();
         let chosen = plan.as_ref().and_then(|plan| plan.ways.iter().find(|way| way.way == plan.way));
         let way = chosen.and_then(|chosen| ways::way(chosen.way, &request(solve, integrals, device)));
         match (chosen, way.is_some_and(|way| way.is_by_pieces())) {
             (Some(chosen), true) if ranks > 1 => {
-                RankPlan::by_pieces(space.len(), ranks, chosen.exchanged / 8 / ranks as u64)
+                RankPlan::by_pieces(dimension, ranks, chosen.exchanged / 8 / ranks as u64)
             }
-            _ => RankPlan::gathering(space.len(), ranks, by_kernels),
+            _ => RankPlan::gathering(dimension, ranks, by_kernels),
         }
     }
 
     fn over_ranks(&self, ranks: usize, on_cards: bool) -> RankPlan {
-        RankPlan::gathering(self.space.len(), ranks, on_cards)
+        RankPlan::gathering(self.dimension(), ranks, on_cards)
     }
 
     /// Those by which the [way](StoragePlan) to multiply is chosen on a machine.

@@ -1,7 +1,7 @@
 //! What a solve of a molecule found: energies, and vectors in the order of the space.
 
 use super::super::used::StorageUsed;
-use super::super::{Integrals, Space};
+use super::super::{CsfSpace, Integrals, Space};
 use eigenforge_product::Eigenstates;
 use eigenforge_runtime::{DeviceError, Vector};
 use ndarray::{Array1, Array2, ArrayView1};
@@ -12,6 +12,8 @@ use std::ops::Deref;
 pub struct CiSolution<'a> {
     pub(super) integrals: &'a Integrals,
     pub(super) space: &'a Space,
+    /// The functions that the eigenvectors are over, in place of determinants.
+    pub(super) csfs: Option<&'a CsfSpace>,
     pub(super) states: Eigenstates,
     pub(super) how: StorageUsed,
 }
@@ -45,7 +47,7 @@ impl<'a> CiSolution<'a> {
     /// # Errors
     /// The copy from the device fails.
     pub fn vector(&self, state: usize) -> Result<Array1<f64>, DeviceError> {
-        Ok(self.eigenpairs().vectors[state].download()?.into())
+        Ok(self.over_determinants(self.eigenpairs().vectors[state].download()?)?.into())
     }
 
     /// All states, states × dimension: row k is [`CiSolution::vector`]`(k)`.
@@ -72,24 +74,43 @@ impl<'a> CiSolution<'a> {
         self.matrix_of(&self.eigenpairs().level_vectors(level))
     }
 
+    /// A vector of the eigenpairs in the order of the space.
+    fn over_determinants(&self, vector: Vec<f64>) -> Result<Vec<f64>, DeviceError> {
+        match self.csfs {
+            Some(csfs) => csfs.to_determinants(self.space, &vector),
+            None => Ok(vector),
+        }
+    }
+
     /// Of several ranks the first has whole vectors, and the others have rows of no elements.
     fn matrix_of(&self, vectors: &[&Vector<f64>]) -> Result<Array2<f64>, DeviceError> {
         if let Some(ranks) = self.device().ranks() {
             let own = if ranks.is_first() { self.space.len() as usize } else { 0 };
-            let mut whole = Vec::with_capacity(vectors.len() * own);
+            let (mut whole, mut fault) = (Vec::with_capacity(vectors.len() * own), None);
             for vector in vectors {
+                let mut all = Vec::new();
                 vector.to_first(|slab| {
-                    whole.extend_from_slice(slab);
+                    all.extend_from_slice(slab);
                     Ok::<_, DeviceError>(())
                 })?;
+                // Where the first fails the others still send what they have.
+                if ranks.is_first() && fault.is_none() {
+                    match self.over_determinants(all) {
+                        Ok(vector) => whole.extend(vector),
+                        Err(error) => fault = Some(error),
+                    }
+                }
+            }
+            if let Some(error) = fault {
+                return Err(error);
             }
             return Ok(Array2::from_shape_vec((vectors.len(), own), whole)
                 .unwrap_or_else(|error| unreachable!("every slab has come: {error}")));
         }
-        let dimension = vectors.first().map_or(0, |vector| vector.len());
+        let dimension = if vectors.is_empty() { 0 } else { self.space.len() as usize };
         let mut matrix = Array2::zeros((vectors.len(), dimension));
         for (mut row, vector) in matrix.rows_mut().into_iter().zip(vectors) {
-            row.assign(&ArrayView1::from(&vector.download()?));
+            row.assign(&ArrayView1::from(&self.over_determinants(vector.download()?)?));
         }
         Ok(matrix)
     }

@@ -330,7 +330,7 @@ fn check(orbitals: usize, up: usize, down: usize) -> Result<(), SpaceError> {
 }
 
 /// Checks that there is one irrep per orbital, each from 1 to 8.
-fn check_irreps(irreps: &[u8], orbitals: usize) -> Result<(), SpaceError> {
+pub(super) fn check_irreps(irreps: &[u8], orbitals: usize) -> Result<(), SpaceError> {
     match irreps.len() {
         0 if orbitals > 0 => return Err(SpaceError::NoIrreps),
         found if found != orbitals => return Err(SpaceError::IrrepCount { found, orbitals }),

@@ -6,7 +6,8 @@ use super::records::{shape_record, spectrum};
 use super::{BringVectors, WriteFile};
 use crate::Error;
 use crate::ci::{
-    CiProblem, CiSolution, NaturalOrbitals, OneBody, OneElectron, Space, TwoBody, natural_orbitals, write_densities,
+    CiProblem, CiSolution, CiSpec, NaturalOrbitals, OneBody, OneElectron, Space, TwoBody, natural_orbitals,
+    write_densities,
 };
 use crate::input::SolveSpec;
 use crate::problem::{MoleculeProblem, Problem};
@@ -93,11 +94,11 @@ impl<'p> Diagonalised<'p, f64> for MoleculeProblem {
             .collect();
         let (up, down) = molecule.integrals.spins();
         let family = FamilyRecord::Molecule(Box::new(MoleculeRecord {
-            ci: file.ci.clone(),
+            ci: CiSpec { two_s: molecule.csfs.as_ref().map(|csfs| csfs.two_s() as i64), ..file.ci.clone() },
             space: molecule.words.clone(),
             orbitals: molecule.integrals.orbitals,
             electrons: [up, down],
-            dimension: molecule.space.len(),
+            dimension: molecule.dimension(),
             core_energy: molecule.integrals.core,
             spectrum: spectrum(pairs, solution.constant(), &levels.spins),
             s_squared: levels.s_squared.clone(),

@@ -7,7 +7,7 @@
 use super::over_ranks::Rounds;
 use super::{CheckpointRequest, RunContext, RunObserver, Solvable, queue, solvable};
 use crate::Error;
-use crate::ci::{MoleculeError, SpaceError};
+use crate::ci::{CsfError, MoleculeError, SpaceError};
 use crate::dmrg::SweepProgress;
 use crate::exact::{RunError, SharedKernels};
 use crate::input::{InputFile, ParameterSweep};
@@ -261,7 +261,12 @@ impl Rows<'_, '_> {
 /// Whether a point has no states.
 pub(super) fn is_empty_sector(error: &Error) -> bool {
     matches!(error, Error::OfRank { no_states: true, .. })
-        || matches!(error, Error::Molecule(MoleculeError::Space(SpaceError::Empty { .. })))
+        || matches!(
+            error,
+            Error::Molecule(
+                MoleculeError::Space(SpaceError::Empty { .. }) | MoleculeError::Csf(CsfError::Empty { .. })
+            )
+        )
         || matches!(error, Error::Operator(OperatorError::Symmetry(why)) if matches!(**why, SymmetryError::NoStates { .. }))
 }
 
@@ -284,8 +289,8 @@ fn point_problem(
             let of_symmetries = sweep.charges || sweep.keys.iter().any(|key| key.starts_with("symmetry."));
             Box::new(if of_symmetries { problem.at_most_all() } else { problem })
         }
-        // So do the irreps of a molecule.
-        InputFile::Ci(file) if sweep.keys.iter().any(|key| key == "ci.irrep") => {
+        // So do the irreps and spins of a molecule.
+        InputFile::Ci(file) if sweep.keys.iter().any(|key| ["ci.irrep", "ci.two_s"].contains(&&key[..])) => {
             Box::new(MoleculeProblem::read((**file).clone())?.at_most_all())
         }
         file => solvable(file.clone())?,
