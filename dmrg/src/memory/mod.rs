@@ -88,7 +88,7 @@ fn rehearse(
     let limits = TruncationLimits { most: usize::MAX, least: 1, discarded: 0.0, factored: None };
     let davidson = DavidsonLimits::new(1.0, 1);
     let noise = if asked.noisy { 1.0 } else { 0.0 };
-    let sweep = SweepPlan { limits, factor_rows: 0, noise, davidson, random: None };
+    let sweep = SweepPlan { limits, factor_rows: 0, noise, davidson, expands: false, random: None };
     let mut fullest = Fullest::default();
     for (p, grows) in Sweeper::<CountingEngine<'_>>::path(chain.sites).filter(|(_, grows)| *grows == Side::Left) {
         let engine = sweeper.engine();

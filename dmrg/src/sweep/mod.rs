@@ -8,6 +8,7 @@ pub(crate) mod anneal;
 pub(super) mod averaged;
 pub(crate) mod eviction;
 pub(super) mod growth;
+pub(crate) mod one_site;
 pub(super) mod polish;
 pub(super) mod reference;
 pub(crate) mod restored;
@@ -43,6 +44,8 @@ pub struct BondRecord {
     pub bond: usize,
     /// The lowest eigenvalue of the superblock, in the [units](crate::Units) of the chain.
     pub energy: f64,
+    /// The energy of the state that was kept at the bond before, after its cut, if that is known.
+    pub before: Option<f64>,
     /// The average energy of states that share their kept states; `None` if they do not all fit.
     pub average: Option<f64>,
     /// ‖Hψ − Eψ‖ there.
@@ -188,7 +191,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     }
 
     /// The states of a block that would stay if more were allowed.
-    fn foresee(
+    pub(crate) fn foresee(
         &self,
         frame: &Frame,
         grows: Side,
@@ -257,11 +260,13 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         let seconds = Phases { plan: planned, solve: begun.elapsed().as_secs_f64() - planned, ..Phases::default() };
         let (kept, discarded) = (0, 0.0);
         // What the truncation of the bond before cost; unknown where noise changed ψ, or a new start.
-        let lost = self.settled.map(|before| (found[0].first - before).max(0.0)).filter(|_| found[0].first.is_finite());
+        let before = Some(found[0].first).filter(|first| first.is_finite());
+        let lost = self.settled.zip(before).map(|(settled, before)| (before - settled).max(0.0));
         self.settled = Some(energy);
         let record = BondRecord {
             bond: p,
             energy,
+            before,
             average,
             residual,
             dimension,

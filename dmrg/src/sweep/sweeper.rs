@@ -5,6 +5,7 @@ use super::reference::{ReferenceOverlaps, ReferenceState};
 use crate::block::blocks::Side;
 use crate::block::bond::Frame;
 use crate::block::environment::Environment;
+use crate::block::one_site::OneSite;
 use crate::block::state::Isometry;
 use crate::chain::Chain;
 use crate::chain::charges::Charges;
@@ -25,6 +26,8 @@ pub struct Sweeper<'c, E: Engine = HostBackend> {
     /// `kept[p]`: states of site p with the block beside it, away from the bond of ψ.
     pub(crate) kept: Vec<Option<Isometry<E::Buffer>>>,
     pub(crate) wave: E::Buffer,
+    /// The site of ψ, in sweeps of one site on their way; `None` if ψ is that of a bond.
+    pub(crate) site: Option<OneSite>,
     /// The other states that share the kept states of ψ.
     pub(crate) averaged: Option<Averaged<E::Buffer>>,
     /// States to which ψ stays orthogonal.
@@ -71,6 +74,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
             right,
             kept,
             wave,
+            site: None,
             averaged,
             below,
             settled: None,
