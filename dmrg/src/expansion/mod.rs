@@ -151,7 +151,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         };
         let Some(states) = self.kept[next].as_ref() else { return Ok(site) };
         let (most, count) = (limits.most, states.kept.total());
-        let room = ((NEW * most as f64).ceil() as usize).max(LEAST_NEW).max(most.saturating_sub(count));
+        let room = ((std::env::var("NEW").map_or(NEW, |x| x.parse().unwrap()) * most as f64).ceil() as usize).max(LEAST_NEW).max(most.saturating_sub(count));
         let far = chain.enlarge(side, &behind.sectors, cut);
         let widths: Vec<usize> = (0..far.sectors.len()).map(|q| states.block(q).map_or(1, |b| b.columns)).collect();
         let engine = &self.engine;

@@ -7,8 +7,8 @@
 //! Gleis, Li, von Delft, Phys. Rev. Lett. 130, 246402 (2023) find the same space by two decompositions).
 //!
 //! Hψ = Σ_b A_b C Vᵀ B_bᵀ is multiplied from Ω inwards, so every product has only k rows:
-//! Y = Σ_b ((Ωᵀ A_b) C Vᵀ) B_bᵀ. Terms with an identity on either side are left out: beyond V they add what a solve of the next site
-//! reaches anyway, or nothing.
+//! Y = Σ_b ((Ωᵀ A_b) C Vᵀ) B_bᵀ. Terms with an identity on the far block add nothing outside V. Those with an identity on the near block
+//! count: with them the part of Hψ in the near states of ψ, which a solve of the next site reaches anyway, vanishes as the sweeps settle.
 
 use crate::block::blocks::{Enlarged, Sectors, Side, WaveLayout};
 use crate::block::bond::Frame;
@@ -169,7 +169,7 @@ impl<B> Sketching<'_, B> {
             for (of_near, of_far) in self.operators.blocks.iter().zip(&self.far_operators.blocks) {
                 let (Some(a), Some(b)) = (&of_near[near], &of_far[states.enlarged_sector]) else { continue };
                 let Some(target) = target_of[a.row].filter(|target| blocks[*target].sector == b.row) else { continue };
-                if !is_identity(a) && !is_identity(b) {
+                if !is_identity(b) {
                     terms.push(SketchTerm { a, b, centre: (pair.offset, pair.rows, pair.columns), states, target });
                 }
             }
