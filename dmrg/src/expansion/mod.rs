@@ -10,6 +10,7 @@
 
 mod basis;
 mod directions;
+mod operators;
 mod sketch;
 #[cfg(test)]
 mod tests;
@@ -18,7 +19,6 @@ mod turn;
 use crate::block::blocks::Side;
 use crate::block::bond::TwoSiteBond;
 use crate::block::enlarged::EnlargedOperators;
-use crate::block::environment::Environment;
 use crate::block::one_site::OneSite;
 use crate::block::truncate::TruncationLimits;
 use crate::chain::Chain;
@@ -31,6 +31,7 @@ use crate::sweep_plan::SweepPlan;
 use directions::Directions;
 use eigenforge_runtime::backend::Operands;
 use eigenforge_runtime::solvers::lean::{DavidsonLimits, DavidsonResult};
+use operators::Narrower;
 use sketch::Sketching;
 use std::time::Instant;
 
@@ -151,9 +152,12 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         };
         let Some(states) = self.kept[next].as_ref() else { return Ok(site) };
         let (most, count) = (limits.most, states.kept.total());
-        let room = ((std::env::var("NEW").map_or(NEW, |x| x.parse().unwrap()) * most as f64).ceil() as usize).max(LEAST_NEW).max(most.saturating_sub(count));
+        let room = ((NEW * most as f64).ceil() as usize).max(LEAST_NEW).max(most.saturating_sub(count));
         let far = chain.enlarge(side, &behind.sectors, cut);
-        let widths: Vec<usize> = (0..far.sectors.len()).map(|q| states.block(q).map_or(1, |b| b.columns)).collect();
+        // Only the sketch and the new states are multiplied.
+        let part = room as f64 / count.max(1) as f64;
+        let width = |q: usize| states.block(q).map_or(1, |block| (part * block.columns as f64).ceil() as usize);
+        let widths: Vec<usize> = (0..far.sectors.len()).map(width).collect();
         let engine = &self.engine;
         let far_operators = chain.operators(engine, &chain.sum, side, cut, behind, &far, &widths)?;
         let ((near_space, near_sums), (far_space, far_sums)) = (site.with.spaces(), side.spaces());
@@ -174,9 +178,10 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         };
         let Some(sketch) = sketching.run(engine, room, site.p as u64, operands)? else { return Ok(site) };
         let Some(new) = Directions::new(engine, &sketch, states, room)? else { return Ok(site) };
+        let narrower = Narrower { block: self.block(side, if side == Side::Right { next } else { site.p }), states, side };
         let states = basis::joined(engine, &far.sectors, states, &new)?;
         let identity = Chain::identity(&chain.sum, side, cut);
-        let grown = Environment::project(engine, &far_operators, operands, &states, identity)?;
+        let grown = narrower.widened(engine, (&far_operators, operands), &states, identity)?;
         for companion in &mut self.below {
             companion.carry(engine, chain, side, next, &states, &far)?;
         }

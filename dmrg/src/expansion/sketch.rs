@@ -98,7 +98,7 @@ fn is_identity(block: &OperatorBlock) -> bool {
 }
 
 /// The transpose of a piece.
-fn turned(piece: &Piece) -> Piece {
+pub(super) fn turned(piece: &Piece) -> Piece {
     let matrix = piece.matrix.map(|matrix| Operand { transposed: !matrix.transposed, ..matrix });
     Piece {
         first_row: piece.first_column,
