@@ -113,6 +113,9 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
             "nstates" | "n_states" | "excited" | "roots" | "nroots" | "k" => {
                 "the eigenstates wanted are `targets`".into()
             }
+            "nsite" | "nsites" | "n_sites" | "num_sites" | "one_site" | "two_site" | "expansion" | "algorithm" => {
+                "one site or two in the solve of a bond: `update`".into()
+            }
             "mindim" | "minm" => "the states kept at least are `min_states`".into(),
             _ => return None,
         })

@@ -3,10 +3,11 @@
 //! In: the kept states of a block, [directions](super::directions) outside them. Out: both together, the new ones of each sector last;
 //! ψ with zeros for the new ones.
 
-use super::directions::{Directions, DirectionsBlock};
+use super::directions::Directions;
 use super::sketch::{copy, plain, states_of};
 use crate::block::blocks::{Sectors, Side};
 use crate::block::bond::Frame;
+use crate::block::orthonormal::SectorColumns;
 use crate::block::state::Isometry;
 use crate::engine::Engine;
 use crate::error::DmrgError;
@@ -34,7 +35,7 @@ pub(super) fn joined<E: Engine>(
         if let Some(old) = states.block(block.enlarged_sector) {
             records.push(copy(states_of(OperandSpace::Left, old), [rows, old.columns]));
         }
-        if let Some(DirectionsBlock { offset, columns, .. }) = found(block.enlarged_sector) {
+        if let Some(SectorColumns { offset, columns, .. }) = found(block.enlarged_sector) {
             let first = (block.columns - columns) * rows;
             records.push(Record { first, ..copy(plain(OperandSpace::Right, *offset, rows), [rows, *columns]) });
         }

@@ -24,6 +24,7 @@ use crate::block::truncate::TruncationLimits;
 use crate::chain::Chain;
 use crate::engine::Engine;
 use crate::error::DmrgError;
+use crate::sweep::cut_weight::CutWeight;
 use crate::sweep::eviction::Evictable;
 use crate::sweep::sweeper::Sweeper;
 use crate::sweep::{BondRecord, Phases};
@@ -80,19 +81,21 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         self.settled = Some(energy).filter(|_| plan.noise == 0.0);
         let solved = begun.elapsed().as_secs_f64();
         let truncating = self.engine.span("truncation");
+        let limits = TruncationLimits { factored: self.factor_limits(p, grows, plan), ..plan.limits };
         let wave = bond.frame.wave(&self.wave);
         let truncated = if plan.noise > 0.0 {
             let (left, right) = (self.block(Side::Left, site.p), self.block(Side::Right, site.p + 1));
             let operators = if grows == Side::Left { &bond.left_operators } else { &bond.right_operators };
             let operands = bond.operands(left, right);
-            self.engine.truncate_with_noise(wave, grows, plan.limits, operators, operands, plan.noise)?
+            self.engine.truncate_with_noise(wave, grows, limits, operators, operands, plan.noise)?
         } else {
-            self.engine.truncate(wave, grows, plan.limits)?
+            self.engine.truncate(wave, grows, limits)?
         };
         drop(truncating);
         let truncation = begun.elapsed().as_secs_f64() - solved;
         let carrying = self.engine.span("carrying over");
         let (kept, discarded) = (truncated.kept.kept.total(), truncated.discarded);
+        self.cuts[p] = CutWeight::new(&truncated.weights, plan.limits);
         self.foreseen[p + 1] = self.foresee(&bond.frame, grows, &truncated.spectrum, plan.limits);
         let next = self.pass_site(&site, grows, &bond, truncated)?;
         self.site = Some(next);

@@ -1,6 +1,7 @@
 //! The chain as two blocks with ψ between them: what a sweep changes, and how it is read.
 
 use super::averaged::Averaged;
+use super::cut_weight::CutWeight;
 use super::reference::{ReferenceOverlaps, ReferenceState};
 use crate::block::blocks::Side;
 use crate::block::bond::Frame;
@@ -34,8 +35,8 @@ pub struct Sweeper<'c, E: Engine = HostBackend> {
     pub(crate) below: Vec<ReferenceOverlaps<E::Buffer>>,
     /// The energy of the bond solved last, if ψ is what was kept of it.
     pub(crate) settled: Option<f64>,
-    /// At each bond the most states of its last truncation and the smallest weight that it kept, where those limited it.
-    pub(crate) cuts: Vec<Option<(usize, f64)>>,
+    /// At each bond the smallest weight that its last truncation kept, where the number of states limited it.
+    pub(crate) cuts: Vec<Option<CutWeight>>,
     /// The number of states for which it records which would stay; 0 for none.
     pub(crate) foresees: usize,
     /// At each cut the states of each sector that would stay, by charge of the left part, where the weights show it.
