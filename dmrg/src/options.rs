@@ -110,8 +110,7 @@ pub enum UpdateChoice {
     Auto,
     /// Both sites of the bond (White 1992).
     TwoSite,
-    /// One site, whose bond is first joined by the strongest states that two sites would add ([`crate::Sweeper`]s of one site; Gleis,
-    /// Li, von Delft 2023).
+    /// One site, whose bond is first joined by the strongest states that two sites would add (Gleis, Li, von Delft 2023).
     Expanding,
 }
 
@@ -214,7 +213,8 @@ impl Options {
                 return wrong("weights", expected, format!("{weights:?}"));
             }
             if self.start == StartVectors::Random {
-                let expected = "\"auto\" with update = \"expanding\", which continues from the last ψ; or update = \"two-site\"";
+                let expected =
+                    "\"auto\" with update = \"expanding\", which continues from the last ψ; or update = \"two-site\"";
                 return wrong("start", expected, "\"random\"".into());
             }
             if self.sweeps == 0 {

@@ -3,7 +3,9 @@
 use super::{PlanDetails, PlannedChoice, PlannedWay, Problem};
 use crate::basis::Sector;
 use crate::dmrg::inspect::MiddleBond;
-use crate::dmrg::{self, BasisChoice, CardsPlan, Chain, DmrgError, Forecast, Mode, Options, StartVectors, TextChoice, UpdateChoice};
+use crate::dmrg::{
+    self, BasisChoice, CardsPlan, Chain, DmrgError, Forecast, Mode, Options, StartVectors, TextChoice, UpdateChoice,
+};
 use crate::input::{DmrgFile, sector_text};
 use crate::path::{GeneratedFile, OperatorIr, Stage, StageError, StructureKind};
 use eigenforge_runtime::backend;

@@ -82,7 +82,7 @@ pub struct DmrgArguments {
     /// The eigensolver that takes the place of DMRG in `--scales`
     #[arg(long, requires = "scales", value_parser = solver)]
     pub solver: Option<Solver>,
-    /// How many sites a bond's solve of `--random-chains` has
+    /// How many sites a bond's solve of `--random-chains` or `--sweeps` has
     #[arg(long, default_value = "auto", value_parser = update, conflicts_with = "scales")]
     pub update: UpdateChoice,
     /// Of `--random-chains` and `--hindered-chains`
@@ -106,7 +106,10 @@ fn solver(text: &str) -> Result<Solver, String> {
 /// A word of `update` on the command line.
 fn update(text: &str) -> Result<UpdateChoice, String> {
     let words = || UpdateChoice::ALL.map(UpdateChoice::name).join(", ");
-    UpdateChoice::ALL.into_iter().find(|choice| choice.name() == text).ok_or_else(|| format!("expected one of {}", words()))
+    UpdateChoice::ALL
+        .into_iter()
+        .find(|choice| choice.name() == text)
+        .ok_or_else(|| format!("expected one of {}", words()))
 }
 
 /// A width on the command line.
@@ -203,7 +206,7 @@ pub fn command(arguments: &DmrgArguments, out: &mut dyn Write) -> Result<(), Dmr
     }
     if arguments.sweeps {
         let chains = chains(&arguments.chains, &["heisenberg:100:128", "heisenberg:100:512", "hubbard:40:256"]);
-        return sweeps::command(&chains, &arguments.cpu_shares, arguments.seconds, &device, out);
+        return sweeps::command(&chains, &arguments.cpu_shares, (arguments.update, arguments.seconds), &device, out);
     }
     if arguments.growth {
         let start = if arguments.random { StartVectors::Random } else { StartVectors::Carried };

@@ -17,13 +17,13 @@ const STEPS: usize = 10;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SectorColumns {
     /// The sector of the enlarged block.
-    pub sector: usize,
+    pub(crate) sector: usize,
     /// First element, column-major.
-    pub offset: usize,
+    pub(crate) offset: usize,
     /// States of the sector.
-    pub rows: usize,
+    pub(crate) rows: usize,
     /// Columns.
-    pub columns: usize,
+    pub(crate) columns: usize,
 }
 
 fn matrix(space: OperandSpace, offset: usize, stride: usize) -> Operand {

@@ -144,17 +144,24 @@ mod tests {
         let mut data = vec![0.0; layout.length];
         for (index, sector) in layout.sectors.iter().enumerate() {
             let rank = sector.rows.min(sector.columns);
-            let (x, y) = (vector(sector.rows * rank, 5 + index as u64), vector(sector.columns * rank, 50 + index as u64));
-            let scaled: Vec<f64> = x.iter().enumerate().map(|(e, x)| x * 0.6f64.powi((e / sector.rows) as i32)).collect();
+            let (x, y) =
+                (vector(sector.rows * rank, 5 + index as u64), vector(sector.columns * rank, 50 + index as u64));
+            let scaled: Vec<f64> =
+                x.iter().enumerate().map(|(e, x)| x * 0.6f64.powi((e / sector.rows) as i32)).collect();
             let (x, y) = (View::new(&scaled, sector.rows, rank), View::new(&y, sector.columns, rank));
-            data[sector.offset..][..sector.rows * sector.columns].copy_from_slice(&product(x, y.transpose(), [sector.rows, sector.columns]));
+            data[sector.offset..][..sector.rows * sector.columns].copy_from_slice(&product(
+                x,
+                y.transpose(),
+                [sector.rows, sector.columns],
+            ));
         }
         let norm = data.iter().map(|x| x * x).sum::<f64>().sqrt();
         data.iter_mut().for_each(|x| *x /= norm);
         for side in [Side::Left, Side::Right] {
             let wave = Wave { layout: &layout, data: &data, left: &left, right: &right };
             let limits = TruncationLimits { most: 30, least: 1, discarded: 0.0, factored: None };
-            let (found, expected) = (truncate_thin(wave, side, limits).unwrap().unwrap(), truncate(wave, side, limits).unwrap());
+            let (found, expected) =
+                (truncate_thin(wave, side, limits).unwrap().unwrap(), truncate(wave, side, limits).unwrap());
             assert_eq!(found.kept.kept, expected.kept.kept);
             assert!(expected.discarded > 1e-9 && (found.discarded - expected.discarded).abs() < 1e-14, "{side:?}");
             let square: f64 = found.centre.data.iter().map(|x| x * x).sum();
@@ -171,7 +178,8 @@ mod tests {
                     assert!((overlap[(i, j)] - one).abs() < 1e-13, "{side:?} {i} {j}");
                 }
                 // The same space: every column has norm 1 in the other's.
-                (0..own.columns).for_each(|j| assert!((both.col(j).squared_norm_l2() - 1.0).abs() < 1e-6, "{side:?} {j}"));
+                (0..own.columns)
+                    .for_each(|j| assert!((both.col(j).squared_norm_l2() - 1.0).abs() < 1e-6, "{side:?} {j}"));
             }
             let all = TruncationLimits { most: 1000, ..limits };
             assert!(truncate_thin(wave, side, all).unwrap().is_none(), "nothing is dropped");

@@ -4,7 +4,7 @@
 //! ψ with zeros for the new ones.
 
 use super::directions::Directions;
-use super::sketch::{copy, plain, states_of};
+use super::sketch::{copy, kept_operand, plain};
 use crate::block::blocks::{Sectors, Side};
 use crate::block::bond::Frame;
 use crate::block::orthonormal::SectorColumns;
@@ -18,7 +18,7 @@ use eigenforge_runtime::records::{OperandSpace, Record, RecordStage};
 ///
 /// # Errors
 /// Errors of the engine.
-pub(super) fn joined<E: Engine>(
+pub(super) fn join_bases<E: Engine>(
     engine: &E,
     enlarged: &Sectors,
     states: &Isometry<E::Buffer>,
@@ -33,7 +33,7 @@ pub(super) fn joined<E: Engine>(
     for block in &tables.blocks {
         let (rows, mut records) = (block.rows, Vec::new());
         if let Some(old) = states.block(block.enlarged_sector) {
-            records.push(copy(states_of(OperandSpace::Left, old), [rows, old.columns]));
+            records.push(copy(kept_operand(OperandSpace::Left, old), [rows, old.columns]));
         }
         if let Some(SectorColumns { offset, columns, .. }) = found(block.enlarged_sector) {
             let first = (block.columns - columns) * rows;
@@ -50,7 +50,7 @@ pub(super) fn joined<E: Engine>(
 ///
 /// # Errors
 /// Errors of the engine.
-pub(super) fn padded<E: Engine>(
+pub(super) fn pad_wave<E: Engine>(
     engine: &E,
     near: Side,
     (before, wave): (&Frame, &E::Buffer),

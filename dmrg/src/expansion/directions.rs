@@ -24,9 +24,9 @@ const WEAKEST: f64 = 1e-10;
 /// Orthonormal states outside the kept ones.
 pub(super) struct Directions<B> {
     /// Those of each sector of the enlarged block.
-    pub blocks: Vec<SectorColumns>,
+    pub(super) blocks: Vec<SectorColumns>,
     /// All of them.
-    pub data: B,
+    pub(super) data: B,
 }
 
 impl<B> Directions<B> {

@@ -47,7 +47,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     ///
     /// # Errors
     /// A number is not finite; errors of the engine.
-    pub(crate) fn update(&mut self, p: usize, grows: Side, plan: &SweepPlan) -> Result<BondRecord, DmrgError> {
+    pub fn update(&mut self, p: usize, grows: Side, plan: &SweepPlan) -> Result<BondRecord, DmrgError> {
         if plan.expands { self.step_expanding(p, grows, plan) } else { self.step(p, grows, plan) }
     }
 
@@ -181,10 +181,11 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         };
         let Some(sketch) = sketching.run(engine, room, site.p as u64, operands)? else { return Ok(site) };
         let Some(new) = Directions::new(engine, &sketch, states, room)? else { return Ok(site) };
-        let narrower = Narrower { block: self.block(side, if side == Side::Right { next } else { site.p }), states, side };
-        let states = basis::joined(engine, &far.sectors, states, &new)?;
+        let narrower =
+            Narrower { block: self.block(side, if side == Side::Right { next } else { site.p }), states, side };
+        let states = basis::join_bases(engine, &far.sectors, states, &new)?;
         let identity = Chain::identity(&chain.sum, side, cut);
-        let grown = narrower.widened(engine, (&far_operators, operands), &states, identity)?;
+        let grown = narrower.widen(engine, (&far_operators, operands), &states, identity)?;
         for companion in &mut self.below {
             companion.carry(engine, chain, side, next, &states, &far)?;
         }
@@ -194,7 +195,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
             Side::Left => self.left[site.p] = Some(grown),
         }
         let wider = self.site_frame(site.p, site.with);
-        self.wave = basis::padded(&self.engine, site.with, (&site.frame, &self.wave), &wider.frame)?;
+        self.wave = basis::pad_wave(&self.engine, site.with, (&site.frame, &self.wave), &wider.frame)?;
         Ok(wider)
     }
 

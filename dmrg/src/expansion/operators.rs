@@ -3,7 +3,7 @@
 //! In: the operators in the kept states V, and the new states N outside them. Out: those in (V, N). Of each only the parts of N are
 //! computed, (V, N)ᵀ A N and Nᵀ A V; Vᵀ A V is copied. With few new states that costs a fraction of a projection of the whole.
 
-use super::sketch::{copy, plain, product, states_of, transposed, turned};
+use super::sketch::{copy, kept_operand, plain, product, transpose_piece, transposed};
 use crate::block::blocks::Side;
 use crate::block::enlarged::{EnlargedOperators, OperatorBlock};
 use crate::block::environment::{BlockOperator, DenseBlock, Environment};
@@ -17,11 +17,11 @@ use eigenforge_runtime::records::{OperandSpace, Record, RecordStage};
 /// A block before its basis grew.
 pub(super) struct Narrower<'a, B> {
     /// Its operators in V.
-    pub block: &'a Environment<B>,
+    pub(super) block: &'a Environment<B>,
     /// V.
-    pub states: &'a Isometry<B>,
+    pub(super) states: &'a Isometry<B>,
     /// Its side.
-    pub side: Side,
+    pub(super) side: Side,
 }
 
 /// The states of a sector, old ones first.
@@ -60,7 +60,7 @@ impl<B> Narrower<'_, B> {
     ///
     /// # Errors
     /// Errors of the engine.
-    pub(super) fn widened<E: Engine<Buffer = B>>(
+    pub(super) fn widen<E: Engine<Buffer = B>>(
         &self,
         engine: &E,
         (enlarged, operands): (&EnlargedOperators<B>, Operands<'_, B>),
@@ -85,9 +85,9 @@ impl<B> Narrower<'_, B> {
                     continue;
                 };
                 let mut records = Vec::new();
-                let held = before.iter().find(|dense| {
-                    Some(dense.row) == to.old_sector && Some(dense.column) == from.old_sector
-                });
+                let held = before
+                    .iter()
+                    .find(|dense| Some(dense.row) == to.old_sector && Some(dense.column) == from.old_sector);
                 let rows = to.all.columns;
                 records.extend(held.map(|held| Record {
                     stride: rows,
@@ -121,7 +121,7 @@ fn new_columns(
     }
     let onto = |piece| onto_columns(piece, from.new_offset(), from.all.rows, count, rows);
     let half = first.push(rows * count, block.pieces.iter().map(onto).collect());
-    let (a, b) = (transposed(states_of(OperandSpace::Input, to.all)), plain(OperandSpace::Between, half, rows));
+    let (a, b) = (transposed(kept_operand(OperandSpace::Input, to.all)), plain(OperandSpace::Between, half, rows));
     Some(Record { first: to.all.columns * from.old, ..product(a, b, rows, [to.all.columns, count]) })
 }
 
@@ -136,9 +136,9 @@ fn new_rows(
     if count == 0 || from.old == 0 {
         return None;
     }
-    let onto = |piece| onto_columns(&turned(piece), to.new_offset(), to.all.rows, count, rows);
+    let onto = |piece| onto_columns(&transpose_piece(piece), to.new_offset(), to.all.rows, count, rows);
     let half = first.push(rows * count, block.pieces.iter().map(onto).collect());
-    let (a, b) = (transposed(plain(OperandSpace::Between, half, rows)), states_of(OperandSpace::Input, from.all));
+    let (a, b) = (transposed(plain(OperandSpace::Between, half, rows)), kept_operand(OperandSpace::Input, from.all));
     let record = product(a, b, rows, [count, from.old]);
     Some(Record { first: to.old, stride: to.all.columns, ..record })
 }

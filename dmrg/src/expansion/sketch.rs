@@ -29,21 +29,21 @@ const ROWS_OF_SECTOR: usize = 4;
 /// ψ at a site and the states of the bond beside it that may be more.
 pub(super) struct Sketching<'a, B> {
     /// The side of the block that holds the site of ψ.
-    pub near: Side,
+    pub(super) near: Side,
     /// ψ around its site.
-    pub frame: &'a Frame,
+    pub(super) frame: &'a Frame,
     /// ψ.
-    pub wave: &'a B,
+    pub(super) wave: &'a B,
     /// The operators of the near block with their buffers.
-    pub operators: &'a EnlargedOperators<B>,
+    pub(super) operators: &'a EnlargedOperators<B>,
     /// The next site and the block behind it.
-    pub far: &'a Enlarged,
+    pub(super) far: &'a Enlarged,
     /// Its operators.
-    pub far_operators: &'a EnlargedOperators<B>,
+    pub(super) far_operators: &'a EnlargedOperators<B>,
     /// Its kept states V.
-    pub states: &'a Isometry<B>,
+    pub(super) states: &'a Isometry<B>,
     /// The charges of the chain.
-    pub total: Charges,
+    pub(super) total: Charges,
 }
 
 /// Rows of Y in one sector of the far block.
@@ -52,23 +52,23 @@ pub(super) struct SketchBlock {
     /// The sector of the near block that completes it.
     near: usize,
     /// The sector of the far block.
-    pub sector: usize,
+    pub(super) sector: usize,
     /// First element; `rows` × `columns`, column-major.
-    pub offset: usize,
+    pub(super) offset: usize,
     /// Rows k.
-    pub rows: usize,
+    pub(super) rows: usize,
     /// States of the sector.
-    pub columns: usize,
+    pub(super) columns: usize,
 }
 
 /// The rows of all sectors.
 pub(super) struct Sketch<B> {
     /// By sector.
-    pub blocks: Vec<SketchBlock>,
+    pub(super) blocks: Vec<SketchBlock>,
     /// Y.
-    pub data: B,
+    pub(super) data: B,
     /// ‖Ωᵀ Hψ‖² before the projection, of which rounding errors are a part.
-    pub square: f64,
+    pub(super) square: f64,
 }
 
 pub(super) fn plain(space: OperandSpace, offset: usize, stride: usize) -> Operand {
@@ -88,7 +88,7 @@ pub(super) fn copy(a: Operand, [rows, columns]: [usize; 2]) -> Record {
 }
 
 /// The kept states of a sector as an operand of a space.
-pub(super) fn states_of(space: OperandSpace, block: &KeptBlock) -> Operand {
+pub(super) fn kept_operand(space: OperandSpace, block: &KeptBlock) -> Operand {
     plain(space, block.offset, block.rows)
 }
 
@@ -98,7 +98,7 @@ fn is_identity(block: &OperatorBlock) -> bool {
 }
 
 /// The transpose of a piece.
-pub(super) fn turned(piece: &Piece) -> Piece {
+pub(super) fn transpose_piece(piece: &Piece) -> Piece {
     let matrix = piece.matrix.map(|matrix| Operand { transposed: !matrix.transposed, ..matrix });
     Piece {
         first_row: piece.first_column,
@@ -208,12 +208,12 @@ impl<B> Sketching<'_, B> {
         for SketchTerm { a, b, centre: (first, height, width), states, target } in terms {
             let k = blocks[target].rows;
             let (inner, bond) = if self.near == Side::Left { (height, width) } else { (width, height) };
-            let pieces = a.pieces.iter().map(|piece| onto_rows(&turned(piece), begins[target], k, k));
+            let pieces = a.pieces.iter().map(|piece| onto_rows(&transpose_piece(piece), begins[target], k, k));
             let at = near.push(k * inner, pieces.collect());
             let (x, c) = (plain(OperandSpace::Between, at, k), plain(OperandSpace::Input, first, height));
             let c = if self.near == Side::Left { c } else { transposed(c) };
             let at = centre.push(k * bond, vec![product(x, c, inner, [k, bond])]);
-            let (x, v) = (plain(OperandSpace::Between, at, k), transposed(states_of(OperandSpace::Input, states)));
+            let (x, v) = (plain(OperandSpace::Between, at, k), transposed(kept_operand(OperandSpace::Input, states)));
             let at = wide.push(k * states.rows, vec![product(x, v, bond, [k, states.rows])]);
             rows.groups[target].records.extend(b.pieces.iter().map(|piece| onto_rows(piece, at, k, k)));
         }
@@ -224,30 +224,27 @@ impl<B> Sketching<'_, B> {
         let between = engine.run(&wide, chained.set(OperandSpace::Input, &self.states.data))?;
         let data = engine.run(&rows, operands.set(OperandSpace::Input, &between))?;
         let square = engine.dot(&data, &data)?;
-        let data = self.outside(engine, &blocks, &data)?;
+        let data = self.project_out(engine, &blocks, &data)?;
         Ok(Some(Sketch { blocks, data, square }))
     }
 
     /// Y (1 − V Vᵀ).
-    fn outside<E: Engine<Buffer = B>>(&self, engine: &E, blocks: &[SketchBlock], data: &B) -> Result<B, DmrgError> {
+    fn project_out<E: Engine<Buffer = B>>(&self, engine: &E, blocks: &[SketchBlock], data: &B) -> Result<B, DmrgError> {
         let (mut overlaps, mut rest) = (RecordStage::default(), RecordStage::default());
         for block in blocks {
             let size = [block.rows, block.columns];
             let y = plain(OperandSpace::Input, block.offset, block.rows);
             let mut records = vec![copy(y, size)];
             if let Some(kept) = self.states.block(block.sector) {
-                let v = states_of(OperandSpace::Right, kept);
-                let at = overlaps.push(
-                    block.rows * kept.columns,
-                    vec![product(y, v, block.columns, [block.rows, kept.columns])],
-                );
+                let v = kept_operand(OperandSpace::Right, kept);
+                let at = overlaps
+                    .push(block.rows * kept.columns, vec![product(y, v, block.columns, [block.rows, kept.columns])]);
                 let overlap = plain(OperandSpace::Between, at, block.rows);
                 records.push(Record { coefficient: -1.0, ..product(overlap, transposed(v), kept.columns, size) });
             }
             rest.push(block.rows * block.columns, records);
         }
-        let operands =
-            Operands::default().set(OperandSpace::Input, data).set(OperandSpace::Right, &self.states.data);
+        let operands = Operands::default().set(OperandSpace::Input, data).set(OperandSpace::Right, &self.states.data);
         let overlap = engine.run(&overlaps, operands)?;
         Ok(engine.run(&rest, operands.set(OperandSpace::Between, &overlap))?)
     }

@@ -95,7 +95,8 @@ pub(super) fn keep_best_thin(
         columns.push(SectorColumns { sector: block.enlarged_sector, offset: block.offset, rows, columns: count });
     }
     let scaled = engine.run(&scaled, Operands::default().set(OperandSpace::Left, &vectors))?;
-    let tall = engine.run(&stage, Operands::default().set(OperandSpace::Left, wave.data).set(OperandSpace::Input, &scaled))?;
+    let tall =
+        engine.run(&stage, Operands::default().set(OperandSpace::Left, wave.data).set(OperandSpace::Input, &scaled))?;
     let Some(data) = orthonormal(engine, tall, &columns, None)? else { return Ok(None) };
     let operands = input.set(OperandSpace::Left, &data);
     let (_, stage) = centre_of(wave, side, &tables, 1.0);
