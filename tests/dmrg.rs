@@ -15,6 +15,7 @@ mod dmrg {
     mod evidence;
     mod exact;
     mod excited;
+    mod expanding;
     mod full_block;
     mod infinite;
     mod lowest;

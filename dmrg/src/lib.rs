@@ -25,6 +25,7 @@
 //!   predicted cost (`block/enlarged.rs`).
 //! * Along a sweep each bond starts from White's transformation of the previous ψ (`block/transform.rs`); a chain may first
 //!   be [grown](Mode::Infinite) from both ends, each step starting from McCulloch's prediction.
+//! * Sweeps may solve [one site](UpdateChoice::Expanding) whose bond is first joined by what two sites would add (`expansion/`).
 //! * Finally, one-site sweeps may [polish](Options::polish) the state at the kept width.
 //! * **Excited states** are searched orthogonal to those below (`sweep/reference.rs`), or all together in one set of kept
 //!   states, from an averaged density matrix (`sweep/averaged.rs`).
@@ -46,6 +47,7 @@
 //! | `block/` | blocks of sites, ψ between them, H as records, which states stay |
 //! | `engine/` | the backends on which sweeps run |
 //! | `sweep/` | the sweep and what begins, accompanies and ends it |
+//! | `expansion/` | sweeps of one site whose bonds grow |
 //! | `memory/` | what a run will hold, and how long it will take |
 //! | `measure/` | averages |
 //! | `run/` | searches for all states that were asked for, checks, checkpoints, results |
@@ -61,6 +63,7 @@ mod builder;
 mod chain;
 mod engine;
 mod error;
+mod expansion;
 mod measure;
 mod memory;
 mod options;
@@ -87,7 +90,7 @@ pub use memory::forecast::Forecast;
 pub use memory::refine::MemoryUse;
 pub use memory::{MemoryPlan, MemoryRequest, plan_memory};
 pub use options::{FACTOR_ROWS, IMPROVEMENT};
-pub use options::{Mode, Options, START_STATES, StartVectors};
+pub use options::{Mode, Options, START_STATES, StartVectors, UpdateChoice};
 pub use run::check::{Restart, SectorCheck};
 pub use run::checkpoint::Checkpoint;
 pub use run::extrapolate::Extrapolated;

@@ -47,6 +47,9 @@ pub struct Options {
     pub observables: Vec<Observable>,
     /// How the chain gets its first state.
     pub mode: Mode,
+    /// How many sites a bond's solve has.
+    #[serde(default)]
+    pub update: UpdateChoice,
     /// The start vector of each bond's solve.
     pub start: StartVectors,
     /// Number of lowest states wanted, each orthogonal to those below.
@@ -98,6 +101,33 @@ pub enum StartVectors {
     Random,
 }
 
+/// How many sites the solve of a bond has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UpdateChoice {
+    /// Two sites.
+    #[default]
+    Auto,
+    /// Both sites of the bond (White 1992).
+    TwoSite,
+    /// One site, whose bond is first joined by the strongest states that two sites would add (Gleis, Li, von Delft 2023).
+    Expanding,
+}
+
+impl UpdateChoice {
+    /// All of them.
+    pub const ALL: [UpdateChoice; 3] = [UpdateChoice::Auto, UpdateChoice::TwoSite, UpdateChoice::Expanding];
+
+    /// Its word in model files.
+    pub fn name(self) -> &'static str {
+        match self {
+            UpdateChoice::Auto => "auto",
+            UpdateChoice::TwoSite => "two-site",
+            UpdateChoice::Expanding => "expanding",
+        }
+    }
+}
+
 impl Default for Options {
     fn default() -> Options {
         Options {
@@ -113,6 +143,7 @@ impl Default for Options {
             standard: true,
             observables: Vec::new(),
             mode: Mode::default(),
+            update: UpdateChoice::default(),
             start: StartVectors::default(),
             targets: 1,
             weights: None,
@@ -174,6 +205,21 @@ impl Options {
                     "false with `weights`, because one-site sweeps improve a single state",
                     "true".into(),
                 );
+            }
+        }
+        if self.update == UpdateChoice::Expanding {
+            if let Some(weights) = &self.weights {
+                let expected = "left out with update = \"expanding\", which finds states of a single target; or update = \"two-site\"";
+                return wrong("weights", expected, format!("{weights:?}"));
+            }
+            if self.start == StartVectors::Random {
+                let expected =
+                    "\"auto\" with update = \"expanding\", which continues from the last ψ; or update = \"two-site\"";
+                return wrong("start", expected, "\"random\"".into());
+            }
+            if self.sweeps == 0 {
+                let expected = "at least 1 with update = \"expanding\", because growth has two sites";
+                return wrong("sweeps", expected, "0".into());
             }
         }
         if self.targets > 1 && self.sweeps == 0 {
@@ -264,6 +310,11 @@ impl Options {
         DavidsonLimits::new(tolerance, RANDOM_PRODUCTS)
     }
 
+    /// Whether the bonds of sweeps of one site grow; `Auto` has two sites.
+    pub(crate) fn expands(&self) -> bool {
+        self.update == UpdateChoice::Expanding
+    }
+
     /// The plan of a sweep.
     pub fn plan(&self, sweep: usize) -> SweepPlan {
         let most = self.states_of(sweep);
@@ -271,7 +322,8 @@ impl Options {
             truncate::TruncationLimits { most, least: self.least.min(most), discarded: self.discarded, factored: None };
         let random = (self.start == StartVectors::Random).then_some(self.seed.wrapping_add(sweep as u64));
         let (noise, davidson) = (self.noise_of(sweep), self.davidson(sweep));
-        SweepPlan { limits, factor_rows: self.factor_rows, noise, davidson, random }
+        let expands = self.expands();
+        SweepPlan { limits, factor_rows: self.factor_rows, noise, davidson, expands, random }
     }
 }
 
@@ -315,6 +367,10 @@ mod tests {
         }
         assert!(check(Options { polish: true, ..weights(&[1.0, 2.0]) }).starts_with("polish"));
         weights(&[1.0, 2.0]).check().unwrap();
+        let expanding = |options: Options| check(Options { update: UpdateChoice::Expanding, ..options });
+        assert!(expanding(weights(&[1.0, 2.0])).starts_with("weights"));
+        assert!(expanding(Options { start: StartVectors::Random, ..Options::default() }).starts_with("start"));
+        assert!(expanding(Options { sweeps: 0, mode: Mode::Infinite, ..Options::default() }).starts_with("sweeps"));
         Options::default().check().unwrap();
     }
 }

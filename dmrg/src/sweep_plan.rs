@@ -14,6 +14,8 @@ pub struct SweepPlan {
     pub noise: f64,
     /// Limits of each bond's solve.
     pub davidson: DavidsonLimits,
+    /// Whether one site is solved, with states added to its bond, instead of two.
+    pub expands: bool,
     /// Seed of random start vectors for each solve; `None` for the transformed ψ.
     pub random: Option<u64>,
 }

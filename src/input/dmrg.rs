@@ -4,7 +4,7 @@
 
 use super::problem::Wrong;
 use super::section::{Amount, Placed, Section};
-use crate::dmrg::{BasisChoice, FACTOR_ROWS, IMPROVEMENT, Mode, Options, StartVectors, TextChoice};
+use crate::dmrg::{BasisChoice, FACTOR_ROWS, IMPROVEMENT, Mode, Options, StartVectors, TextChoice, UpdateChoice};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -36,6 +36,7 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
     let mode = section.choice("mode", &[("finite", Mode::Finite), ("infinite", Mode::Infinite)]);
     let mode = mode.map_or(Mode::Finite, |mode| mode.value);
     let start = section.choice("start", &[("auto", StartVectors::Carried), ("random", StartVectors::Random)]);
+    let update = section.choice("update", &UpdateChoice::ALL.map(|choice| (choice.name(), choice)));
     let text = section.choice("text", &TextChoice::ALL.map(|choice| (choice.name(), choice)));
     let basis = section.choice("basis", &BasisChoice::ALL.map(|choice| (choice.name(), choice)));
     let targets = section.count("targets", 1).map_or(1, |targets| targets.value);
@@ -49,7 +50,18 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
         let expected = "none without `weights`, because states with searches of their own have a basis each".into();
         section.problem("basis", Wrong::OutOfRange { key: "basis".into(), expected, found: basis.value.name().into() });
     }
-    let least_sweeps = usize::from(mode == Mode::Finite || targets > 1);
+    let expands = update.as_ref().is_some_and(|update| update.value == UpdateChoice::Expanding);
+    if expands {
+        let starts_anew = start.as_ref().is_some_and(|start| start.value == StartVectors::Random);
+        let conflicts = [
+            (weights.is_some(), "weights", "bonds grow for a single state: leave one of them out"),
+            (starts_anew, "start", "one-site sweeps continue from the last state: use start = \"auto\""),
+        ];
+        for (_, other, why) in conflicts.into_iter().filter(|(is_there, ..)| *is_there) {
+            section.problem("update", Wrong::Conflict { key: "update", other, why });
+        }
+    }
+    let least_sweeps = usize::from(mode == Mode::Finite || targets > 1 || expands);
     let sweeps = section.count("sweeps", least_sweeps).map_or(20, |sweeps| sweeps.value);
     let min_states = section.count("min_states", 1);
     let above = |least: &&Placed<usize>| given.iter().flatten().any(|most| *most < least.value);
@@ -71,6 +83,7 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
         correlations: section.flag("correlations").unwrap_or(false),
         seed: section.count("seed", 0).map_or(1, |seed| seed.value as u64),
         mode,
+        update: update.map_or(UpdateChoice::Auto, |update| update.value),
         start: start.map_or(StartVectors::Carried, |start| start.value),
         targets,
         weights,
@@ -99,6 +112,9 @@ pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
             "nsweeps" | "n_sweeps" | "max_sweeps" | "num_sweeps" => "the sweeps at most are `sweeps`".into(),
             "nstates" | "n_states" | "excited" | "roots" | "nroots" | "k" => {
                 "the eigenstates wanted are `targets`".into()
+            }
+            "nsite" | "nsites" | "n_sites" | "num_sites" | "one_site" | "two_site" | "expansion" | "algorithm" => {
+                "one site or two in the solve of a bond: `update`".into()
             }
             "mindim" | "minm" => "the states kept at least are `min_states`".into(),
             _ => return None,

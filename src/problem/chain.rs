@@ -3,7 +3,9 @@
 use super::{PlanDetails, PlannedChoice, PlannedWay, Problem};
 use crate::basis::Sector;
 use crate::dmrg::inspect::MiddleBond;
-use crate::dmrg::{self, BasisChoice, CardsPlan, Chain, DmrgError, Forecast, Mode, Options, StartVectors, TextChoice};
+use crate::dmrg::{
+    self, BasisChoice, CardsPlan, Chain, DmrgError, Forecast, Mode, Options, StartVectors, TextChoice, UpdateChoice,
+};
 use crate::input::{DmrgFile, sector_text};
 use crate::path::{GeneratedFile, OperatorIr, Stage, StageError, StructureKind};
 use eigenforge_runtime::backend;
@@ -165,6 +167,10 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
         StartVectors::Carried => "",
         StartVectors::Random => "; each solve from a random vector",
     };
+    let update = match options.update {
+        UpdateChoice::Expanding => "; one site at a time, whose bonds grow",
+        UpdateChoice::Auto | UpdateChoice::TwoSite => "",
+    };
     let numbers = match &chain.gauge {
         Some(gauge) => {
             format!("numbers  real: a gauge removes the phases; states found there are multiplied by {gauge}\n")
@@ -190,7 +196,7 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
     } else {
         format!(
             "dmrg     states by sweep {}; noise {}; at most {} sweeps, until the energy changes by less than {:e} \
-             of the norm of H, {:.1e}{truncation}; seed {}{vectors}\n",
+             of the norm of H, {:.1e}{truncation}; seed {}{update}{vectors}\n",
             list(&|sweep| options.states_of(sweep).to_string(), until),
             list(&|sweep| scientific(options.noise_of(sweep)), until),
             options.sweeps,

@@ -63,12 +63,16 @@ impl ChainRecord {
             return self.write_result(outcome, out);
         }
         let text = self.energies_as(outcome);
-        writeln!(out, "  sweep   states    noise              energy   discarded   products   seconds")?;
+        writeln!(
+            out,
+            "  sweep   states    noise              energy       after the cut   discarded   products   seconds"
+        )?;
         for (number, sweep) in self.search.sweeps.iter().enumerate() {
             let noise = if sweep.noise == 0.0 { "0".into() } else { format!("{:.0e}", sweep.noise) };
+            let kept = sweep.kept_energy.map_or(String::new(), &text);
             writeln!(
                 out,
-                "  {number:>5}   {:>6}   {noise:>6}   {:>17}   {:>9.2e}   {:>8}   {:>7.2}",
+                "  {number:>5}   {:>6}   {noise:>6}   {:>17}   {kept:>17}   {:>9.2e}   {:>8}   {:>7.2}",
                 sweep.kept,
                 text(sweep.energy),
                 sweep.discarded,
@@ -245,7 +249,7 @@ impl ChainRecord {
         let text = self.energies_as(outcome);
         writeln!(
             out,
-            "             the sweeps' {} is the lowest of a bond whose two sites are not truncated;\n\
+            "             the sweeps' {} is the lowest of a bond that is not truncated;\n\
              \x20            {} is <H> of the state that is kept, of which all else is measured",
             text(last.energy),
             text(lowest(outcome))

@@ -432,7 +432,8 @@ fn checkpoints_polish_and_memory() {
         other_cards: 0,
         host: u64::MAX,
     };
-    let request = |targets| eigenforge::dmrg::MemoryRequest { states: 24, noisy: true, targets, measured: false };
+    let request =
+        |targets| eigenforge::dmrg::MemoryRequest { states: 24, noisy: true, targets, measured: false, expands: false };
     let planned = |targets| plan_memory(&chain, request(targets), budget).unwrap().whole;
     assert!(planned(2) > planned(1));
 }

@@ -2,7 +2,7 @@
 
 use super::random::Random;
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, DmrgResult, Options, SweepStop, run};
+use eigenforge::dmrg::{Chain, DmrgResult, Options, SweepStop, UpdateChoice, run};
 use eigenforge::exact::{Dense, Lanczos, Model};
 use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, xxz};
@@ -141,11 +141,13 @@ fn charges_that_no_sweep_moves_are_told_of_a_long_chain() {
 #[test]
 fn random_chains_and_graphs_have_their_exact_energies() {
     let count = std::env::var("EIGENFORGE_RANDOM_CHAINS").ok().and_then(|count| count.parse().ok()).unwrap_or(150);
-    let mut shown = Vec::new();
-    let tally = many(2026, 0, count, &mut shown).unwrap();
-    let shown = String::from_utf8_lossy(&shown);
-    let Tally { right, right_warned, wrong, restarted, skipped, .. } = tally;
-    assert_eq!(wrong, 0, "{shown}");
-    assert!(100 * right_warned <= 3 * (right + right_warned), "{tally:?}\n{shown}");
-    assert!(restarted > 0 && 10 * skipped < count as usize, "{tally:?}");
+    for update in [UpdateChoice::TwoSite, UpdateChoice::Expanding] {
+        let mut shown = Vec::new();
+        let tally = many(2026, (0, count), update, &mut shown).unwrap();
+        let shown = String::from_utf8_lossy(&shown);
+        let Tally { right, right_warned, wrong, restarted, skipped, .. } = tally;
+        assert_eq!(wrong, 0, "{}: {shown}", update.name());
+        assert!(100 * right_warned <= 3 * (right + right_warned), "{}: {tally:?}\n{shown}", update.name());
+        assert!(restarted > 0 && 10 * skipped < count as usize, "{}: {tally:?}", update.name());
+    }
 }

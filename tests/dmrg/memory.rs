@@ -141,7 +141,7 @@ fn a_scratch_folder_that_is_not_there_and_memory_for_no_bond_are_said() {
 fn a_plan_fills_other_cards_before_the_host() {
     let chain = moments(40, 1);
     let planned = |memory, other_cards| {
-        let request = MemoryRequest { states: 96, noisy: false, targets: 1, measured: false };
+        let request = MemoryRequest { states: 96, noisy: false, targets: 1, measured: false, expands: false };
         let budget = Budget { processor: ProcessorKind::Card, cards: 2, memory, other_cards, host: 0 };
         plan_memory(&chain, request, budget).unwrap()
     };
@@ -170,7 +170,7 @@ fn a_plan_of_several_cards_has_a_part_of_the_vectors_on_the_first() {
     let model = models::hubbard(&lattice, &one, &u, &none, 0.0, &vec![0.0; bonds]);
     let chain = Chain::new(&model, Sector::Fermions { up: 12, down: 12 }, None).unwrap();
     let planned = |states, cards, memory| {
-        let request = MemoryRequest { states, noisy: false, targets: 1, measured: false };
+        let request = MemoryRequest { states, noisy: false, targets: 1, measured: false, expands: false };
         let budget = Budget { processor: ProcessorKind::Card, cards, memory, other_cards: 0, host: 0 };
         plan_memory(&chain, request, budget)
     };

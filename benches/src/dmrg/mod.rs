@@ -23,7 +23,7 @@ pub mod sweeps;
 
 use super::vendor::VendorError;
 use belt::{Belt, Shape};
-use eigenforge::dmrg::{DmrgError, StartVectors};
+use eigenforge::dmrg::{DmrgError, StartVectors, UpdateChoice};
 use eigenforge_runtime::records::CpuShare;
 use eigenforge_runtime::solvers::Solver;
 use eigenforge_runtime::{Device, DeviceError};
@@ -82,6 +82,9 @@ pub struct DmrgArguments {
     /// The eigensolver that takes the place of DMRG in `--scales`
     #[arg(long, requires = "scales", value_parser = solver)]
     pub solver: Option<Solver>,
+    /// How many sites a bond's solve of `--random-chains` or `--sweeps` has
+    #[arg(long, default_value = "auto", value_parser = update, conflicts_with = "scales")]
+    pub update: UpdateChoice,
     /// Of `--random-chains` and `--hindered-chains`
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -98,6 +101,15 @@ fn solver(text: &str) -> Result<Solver, String> {
     let words = || Solver::WORDS.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
     let found = Solver::WORDS.iter().find(|(word, _)| *word == text).map(|(_, solver)| *solver);
     found.ok_or_else(|| format!("expected one of {}", words()))
+}
+
+/// A word of `update` on the command line.
+fn update(text: &str) -> Result<UpdateChoice, String> {
+    let words = || UpdateChoice::ALL.map(UpdateChoice::name).join(", ");
+    UpdateChoice::ALL
+        .into_iter()
+        .find(|choice| choice.name() == text)
+        .ok_or_else(|| format!("expected one of {}", words()))
 }
 
 /// A width on the command line.
@@ -186,7 +198,7 @@ pub fn command(arguments: &DmrgArguments, out: &mut dyn Write) -> Result<(), Dmr
     if let Some(count) = arguments.random_chains {
         return match arguments.scales {
             true => scaled_chains::command(count, arguments.seed, arguments.solver, out),
-            false => random_chains::command(count, arguments.seed, out),
+            false => random_chains::command(count, arguments.seed, arguments.update, out),
         };
     }
     if let Some(count) = arguments.hindered_chains {
@@ -194,7 +206,7 @@ pub fn command(arguments: &DmrgArguments, out: &mut dyn Write) -> Result<(), Dmr
     }
     if arguments.sweeps {
         let chains = chains(&arguments.chains, &["heisenberg:100:128", "heisenberg:100:512", "hubbard:40:256"]);
-        return sweeps::command(&chains, &arguments.cpu_shares, arguments.seconds, &device, out);
+        return sweeps::command(&chains, &arguments.cpu_shares, (arguments.update, arguments.seconds), &device, out);
     }
     if arguments.growth {
         let start = if arguments.random { StartVectors::Random } else { StartVectors::Carried };

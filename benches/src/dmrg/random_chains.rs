@@ -6,7 +6,7 @@
 //! weights, and energies in units from 1e-12 to 1e12. They are what sweeps end in the wrong state of. The other side is the
 //! `solve` of the same text without `[dmrg]`. A case that went wrong is printed as its model file.
 
-use eigenforge::dmrg::{DmrgResult, SweepStop, run};
+use eigenforge::dmrg::{DmrgResult, SweepStop, UpdateChoice, run};
 use eigenforge::exact::{Dense, Lanczos, Model};
 use eigenforge::input::DmrgFile;
 use std::fmt::Write as _;
@@ -254,14 +254,26 @@ impl Tally {
     }
 }
 
+/// The same with an update; one-site sweeps have no `weights`.
+fn with_update(text: &str, update: UpdateChoice) -> String {
+    let expands = update == UpdateChoice::Expanding;
+    let lines = text.lines().filter(|line| !(expands && line.starts_with("weights")));
+    lines.map(|line| format!("{line}\n")).collect::<String>() + &format!("update = \"{}\"\n", update.name())
+}
+
 /// Compares `count` cases from number `first` on; what is not plainly right is written to `out` with its model file.
 ///
 /// # Errors
 /// A solve that fails, an output that cannot be written.
-pub fn many(seed: u64, first: u64, count: u64, out: &mut dyn Write) -> Result<Tally, DmrgBenchError> {
+pub fn many(
+    seed: u64,
+    (first, count): (u64, u64),
+    update: UpdateChoice,
+    out: &mut dyn Write,
+) -> Result<Tally, DmrgBenchError> {
     let mut tally = Tally::default();
     for case in first..first + count {
-        let text = model_file(seed, case);
+        let text = with_update(&model_file(seed, case), update);
         let outcome = match compare(&text) {
             Ok(outcome) => outcome,
             Err(error) => {
@@ -285,8 +297,8 @@ pub fn many(seed: u64, first: u64, count: u64, out: &mut dyn Write) -> Result<Ta
 ///
 /// # Errors
 /// An energy that is wrong without a word; a solve that fails.
-pub fn command(count: u64, seed: u64, out: &mut dyn Write) -> Result<(), DmrgBenchError> {
-    let tally = many(seed, 0, count, out)?;
+pub fn command(count: u64, seed: u64, update: UpdateChoice, out: &mut dyn Write) -> Result<(), DmrgBenchError> {
+    let tally = many(seed, (0, count), update, out)?;
     let Tally { right, right_warned, wrong_warned, wrong, skipped, restarted } = tally;
     writeln!(
         out,

@@ -6,8 +6,8 @@
 
 use super::DmrgBenchError;
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{BondRecord, Chain, DmrgError, Engine, Forecast, Options, START_STATES, Sweeper};
-use eigenforge::lattice::Lattice;
+use eigenforge::dmrg::{BondRecord, Chain, DmrgError, Engine, Forecast, Options, START_STATES, Sweeper, UpdateChoice};
+use eigenforge::lattice::{Boundary, Lattice};
 use eigenforge::models;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::backend::{DeviceBackend, HostBackend};
@@ -24,6 +24,8 @@ pub struct Case {
     /// Whether electrons hop (Hubbard, U = 4, half filled), or moments of spin 1/2 couple (Heisenberg).
     electrons: bool,
     sites: usize,
+    /// Sites around a cylinder; 1 for a chain.
+    width: usize,
     states: usize,
 }
 
@@ -32,7 +34,11 @@ impl FromStr for Case {
 
     fn from_str(text: &str) -> Result<Case, String> {
         let parts: Vec<&str> = text.split(':').collect();
-        let wrong = || format!("expected heisenberg:SITES:STATES or hubbard:SITES:STATES, found {text}");
+        let wrong = || {
+            format!(
+                "expected heisenberg:SITES:STATES or hubbard:SITES:STATES, of a cylinder AROUNDxALONG for SITES; found {text}"
+            )
+        };
         let [model, sites, states] = parts.as_slice() else { return Err(wrong()) };
         let electrons = match *model {
             "heisenberg" => false,
@@ -40,18 +46,25 @@ impl FromStr for Case {
             _ => return Err(wrong()),
         };
         let number = |text: &str| text.parse().map_err(|_| wrong());
-        let (sites, states) = (number(sites)?, number(states)?);
-        if sites < 4 || sites % 2 == 1 || states == 0 {
-            return Err("an even number of 4 or more sites, and at least one state".into());
+        let (around, along) = sites.split_once('x').unwrap_or(("1", sites));
+        let (width, along): (usize, usize) = (number(around)?, number(along)?);
+        let (sites, states) = (width.saturating_mul(along), number(states)?);
+        if sites < 4 || sites % 2 == 1 || states == 0 || width == 2 {
+            return Err(
+                "an even number of 4 or more sites, of a cylinder 3 or more around, and at least one state".into()
+            );
         }
-        Ok(Case { electrons, sites, states })
+        Ok(Case { electrons, sites, width, states })
     }
 }
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let model = if self.electrons { "Hubbard" } else { "Heisenberg" };
-        write!(f, "{model} {} | {}", self.sites, self.states)
+        match self.width {
+            1 => write!(f, "{model} {} | {}", self.sites, self.states),
+            width => write!(f, "{model} {width} x {} | {}", self.sites / width, self.states),
+        }
     }
 }
 
@@ -66,11 +79,14 @@ impl Case {
     /// # Errors
     /// The chain is refused; no case that was read is.
     pub(crate) fn chain(&self) -> Result<Chain, DmrgError> {
-        let lattice = Lattice::chain(self.sites).open();
-        let (n, one) = (self.sites, vec![1.0; self.sites - 1]);
+        let lattice = match self.width {
+            1 => Lattice::chain(self.sites).open(),
+            width => Lattice::square([width, self.sites / width]).boundary([Boundary::Periodic, Boundary::Open]),
+        };
+        let (n, one) = (self.sites, vec![1.0; lattice.bonds().len()]);
         let none = vec![0.0; n];
         if self.electrons {
-            let operator = models::hubbard(&lattice, &one, &vec![4.0; n], &none, 0.0, &vec![0.0; n - 1]);
+            let operator = models::hubbard(&lattice, &one, &vec![4.0; n], &none, 0.0, &vec![0.0; one.len()]);
             Chain::new(&operator, Sector::Fermions { up: n / 2, down: n / 2 }, None)
         } else {
             Chain::new(&models::xxz(&lattice, &one, &one, &none, &none), Sector::Spins { two_sz: 0 }, None)
@@ -90,6 +106,7 @@ struct Measured {
     dimension: usize,
     products: usize,
     flops: f64,
+    /// The lowest of a kept state.
     energy: f64,
 }
 
@@ -107,16 +124,17 @@ fn measured(bonds: &[BondRecord], all: usize) -> Measured {
         dimension: bonds.iter().map(|b| b.dimension).max().unwrap_or(0),
         products: bonds.iter().map(|b| b.products).sum(),
         flops: sum(|b| b.flops * b.products as f64),
-        energy: bonds.iter().map(|b| b.energy).fold(f64::INFINITY, f64::min),
+        energy: bonds.iter().filter_map(|b| b.before).fold(f64::INFINITY, f64::min),
     }
 }
 
 /// Sweeps until the time is over, at least a few bonds of the last size.
-fn sweeps<E: Engine>(engine: E, case: &Case, seconds: f64) -> Result<Measured, DmrgError> {
+fn sweeps<E: Engine>(engine: E, case: &Case, update: UpdateChoice, seconds: f64) -> Result<Measured, DmrgError> {
     let (chain, m) = (case.chain()?, case.states);
     let options = Options {
         states: vec![(m / 8).max(START_STATES), (m / 2).max(START_STATES), m],
         noise: Some(vec![1e-5]),
+        update,
         ..Options::default()
     };
     let options = options.in_units(&chain.units);
@@ -128,7 +146,7 @@ fn sweeps<E: Engine>(engine: E, case: &Case, seconds: f64) -> Result<Measured, D
         let over = || begun.elapsed().as_secs_f64() > seconds;
         let mut records = Vec::with_capacity(bonds.len());
         for (p, grows) in &bonds {
-            records.push(sweeper.step(*p, *grows, &plan)?);
+            records.push(sweeper.update(*p, *grows, &plan)?);
             if sweep > 2 && over() {
                 break;
             }
@@ -155,14 +173,14 @@ fn sweeps<E: Engine>(engine: E, case: &Case, seconds: f64) -> Result<Measured, D
 pub fn command(
     cases: &[Case],
     shares: &[CpuShare],
-    seconds: f64,
+    (update, seconds): (UpdateChoice, f64),
     device: &Device,
     out: &mut dyn Write,
 ) -> Result<(), DmrgBenchError> {
     writeln!(
         out,
         "| chain | m | device | kept | psi | s a sweep | plan | Davidson | truncation | carry | products | TFLOP/s of Davidson | \
-         energy | ms a bond, predicted |"
+         energy after the cut | ms a bond, predicted |"
     )?;
     writeln!(out, "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")?;
     for case in cases {
@@ -187,10 +205,10 @@ pub fn command(
                 let mut engine = DeviceBackend::new(device).map_err(DmrgError::from)?;
                 engine.set_paper_product(Strategy::Planned, *share).map_err(DmrgError::from)?;
                 let name = if shares.is_empty() { "card".into() } else { format!("card, cpu_share {share}") };
-                line(&name, forecast.card.unwrap_or(f64::NAN), sweeps(engine, case, seconds)?)?;
+                line(&name, forecast.card.unwrap_or(f64::NAN), sweeps(engine, case, update, seconds)?)?;
             }
         }
-        line("cpu", forecast.cpu, sweeps(HostBackend::default(), case, seconds)?)?;
+        line("cpu", forecast.cpu, sweeps(HostBackend::default(), case, update, seconds)?)?;
     }
     Ok(())
 }

@@ -5,7 +5,8 @@
 //! | `blocks.rs`, `state.rs` | sectors of a block, ψ's layout; the states kept of a site |
 //! | `enlarged.rs`, `environment.rs`, `projection.rs` | operators of a block with a site, in the kept basis, and from one to the other |
 //! | `bond.rs`, `one_site.rs`, `superblock.rs` | two blocks and two sites, or one; H over them |
-//! | `truncate.rs`, `transform.rs`, `predict.rs` | which states stay; ψ at the next bond, and of a longer chain |
+//! | `truncate.rs`, `thin.rs`, `orthonormal.rs` | which states stay, by singular values and by density matrices; orthonormal columns |
+//! | `transform.rs`, `predict.rs` | ψ at the next bond, and of a longer chain |
 //! | `start.rs`, `prepared.rs`, `whole_sector.rs` | blocks at random; a state from vectors; the whole of a small sector |
 
 pub(super) mod blocks;
@@ -13,12 +14,14 @@ pub(super) mod bond;
 pub(super) mod enlarged;
 pub(super) mod environment;
 pub(crate) mod one_site;
+pub(crate) mod orthonormal;
 pub(super) mod predict;
 pub(crate) mod prepared;
 pub(crate) mod projection;
 pub(super) mod start;
 pub(super) mod state;
 pub(super) mod superblock;
+pub(super) mod thin;
 pub(super) mod transform;
 pub(super) mod truncate;
 pub(super) mod whole_sector;

@@ -32,7 +32,7 @@ pub struct TruncationLimits {
     pub least: usize,
     /// Weight that may be dropped.
     pub discarded: f64,
-    /// Which sectors a device may decompose by way of a factor; `None`: none.
+    /// Where density matrices may take the place of singular values, and factors theirs; `None`: nowhere.
     pub factored: Option<FactorLimits>,
 }
 
@@ -43,13 +43,16 @@ impl TruncationLimits {
     }
 }
 
-/// From where on the density matrix of a sector is replaced by a factor of fewer columns, on devices that run kernels.
+/// What the last visit of a bond showed of its weights, and from where on the density matrix of a sector is replaced by a factor of fewer
+/// columns, on devices that run kernels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FactorLimits {
     /// Rows.
     pub rows: usize,
     /// About the smallest weight that will stay.
     pub weight: f64,
+    /// The same as a part of the largest.
+    pub relative: f64,
 }
 
 /// Weights closer than this, relatively, belong to one multiplet: Davidson's vectors are accurate to about 1e-6.
@@ -303,7 +306,7 @@ pub(crate) fn truncate_with_noise<B: Deref<Target = [f64]>>(
 }
 
 /// Scales the matrices to norm 1; also returns the old norm².
-fn normalised(matrices: Vec<Option<Mat<f64>>>) -> (Centre, f64) {
+pub(super) fn normalised(matrices: Vec<Option<Mat<f64>>>) -> (Centre, f64) {
     let square = matrices.iter().flatten().map(Mat::squared_norm_l2).sum::<f64>();
     let (factor, mut data) = (square.sqrt().recip(), Vec::new());
     let mut place = |matrix: Mat<f64>| {

@@ -1,10 +1,12 @@
-//! Sweeps on this machine's cores: the diagonal of H by loops, truncation by singular values.
+//! Sweeps on this machine's cores: the diagonal of H by loops, truncation by singular values, or where the last visit of a bond showed
+//! that its weights are far above rounding by density matrices.
 
 use super::Engine;
 use crate::block::blocks::{PairedSector, Side, WaveLayout};
 use crate::block::bond::TwoSiteBond;
 use crate::block::enlarged::EnlargedOperators;
 use crate::block::environment::Environment;
+use crate::block::thin::truncate_thin;
 use crate::block::truncate::{self, Truncated, TruncationLimits, Wave, perturbation_stages};
 use crate::error::DmrgError;
 use eigenforge_runtime::backend::{Backend, BoundedHostBackend, HostBackend, Operands, slices};
@@ -56,7 +58,11 @@ impl<M: SliceBackend> Engine for M {
         limits: TruncationLimits,
     ) -> Result<Truncated<M::Buffer>, DmrgError> {
         let workspace = |kept, centre| decomposing(wave.layout, kept, centre);
-        counted(self, workspace, || truncate::truncate(wave, side, limits))
+        let thin = || match limits.factored {
+            Some(_) => truncate_thin(wave, side, limits),
+            None => Ok(None),
+        };
+        counted(self, workspace, || thin()?.map_or_else(|| truncate::truncate(wave, side, limits), Ok))
     }
 
     fn truncate_with_noise(

@@ -46,12 +46,15 @@ pub struct MemoryRequest {
     pub targets: usize,
     /// Whether the shares were measured.
     pub measured: bool,
+    /// Whether bonds are solved with one site, to which states are added.
+    pub expands: bool,
 }
 
 impl MemoryRequest {
     /// The request for `states` states in the sweeps from `first` up to `behind`, before shares are measured.
     pub fn first(options: &Options, states: usize, first: usize, behind: usize) -> MemoryRequest {
-        MemoryRequest { states, noisy: options.has_noise(first, behind), targets: options.targets, measured: false }
+        let (noisy, targets, expands) = (options.has_noise(first, behind), options.targets, options.expands());
+        MemoryRequest { states, noisy, targets, measured: false, expands }
     }
 }
 
@@ -85,10 +88,10 @@ fn rehearse(
 ) -> Result<Fullest, DmrgError> {
     let engine = CountingEngine::new(chain, shares, (processor, cards), width, leaves);
     let mut sweeper = Sweeper::rehearsal(engine, chain)?;
-    let limits = TruncationLimits { most: usize::MAX, least: 1, discarded: 0.0, factored: None };
+    let limits = TruncationLimits { most: asked.states, least: 1, discarded: 0.0, factored: None };
     let davidson = DavidsonLimits::new(1.0, 1);
     let noise = if asked.noisy { 1.0 } else { 0.0 };
-    let sweep = SweepPlan { limits, factor_rows: 0, noise, davidson, random: None };
+    let sweep = SweepPlan { limits, factor_rows: 0, noise, davidson, expands: asked.expands, random: None };
     let mut fullest = Fullest::default();
     for (p, grows) in Sweeper::<CountingEngine<'_>>::path(chain.sites).filter(|(_, grows)| *grows == Side::Left) {
         let engine = sweeper.engine();
@@ -98,7 +101,7 @@ fn rehearse(
         let blocks = here(&mut sweeper.left.iter().chain(&sweeper.right).flatten().map(|block| &block.data));
         let kept = here(&mut sweeper.kept.iter().flatten().map(|kept| &kept.data));
         let wave = sweeper.wave().here();
-        sweeper.step(p, grows, &sweep)?;
+        sweeper.update(p, grows, &sweep)?;
         // Each lower state has kept states of its own and one vector at the bond; averaged states have three. Of a complex
         // chain a search stays orthogonal to ψ and to iψ.
         let others = (chain.copies() * asked.targets.saturating_sub(1)) as u64 * (kept + 3 * wave);

@@ -201,7 +201,7 @@ impl<'c, B> Search<'_, 'c, B> {
         let bonds = 2 * (chain.sites - 2);
         for (done, (p, grows)) in Sweeper::<E>::path(chain.sites).enumerate().skip(done_before) {
             interrupt::check()?;
-            let bond = sweeper.step(p, grows, plan)?;
+            let bond = sweeper.update(p, grows, plan)?;
             record.add(&bond);
             record.seconds = before + begun.elapsed().as_secs_f64();
             let part = (done + 1) as f64 / bonds as f64;
@@ -214,6 +214,7 @@ impl<'c, B> Search<'_, 'c, B> {
                 && done + 1 < bonds
                 && (2 * (done + 1) == bonds || saver.is_interrupted())
             {
+                sweeper.unfold()?;
                 saver.save(sweeper, &SearchProgress { part: Some(record), done: done + 1, ..progress.clone() })?;
             }
         }
@@ -253,7 +254,7 @@ impl<'c, B> Search<'_, 'c, B> {
         })?;
         let mut sweeper = Sweeper::restored(engine, chain, kept, wave, bond)?;
         let mut plan = options.plan(options.sweeps);
-        (plan.davidson.products, plan.noise, plan.random) = (1, 0.0, None);
+        (plan.davidson.products, plan.noise, plan.expands, plan.random) = (1, 0.0, false, None);
         for p in (1..=bond).rev() {
             sweeper.step(p, Side::Right, &plan)?;
         }

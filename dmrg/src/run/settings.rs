@@ -16,6 +16,9 @@ const STARTS: [&str; 3] = ["seed", "mode", "weights"];
 const KEPT: [&str; 4] = ["states", "min_states", "discarded", "noise"];
 /// No value.
 const NONE: &str = "none";
+/// Values of `update`, as it was decided.
+const TWO_SITE: &str = "two-site";
+const EXPANDING: &str = "expanding";
 
 /// The values of the keys that a state depends on, by their names in model files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -47,6 +50,7 @@ impl Settings {
             ("tolerance", format!("{tolerance:e}")),
             ("improvement", format!("{improvement:e}")),
             ("start", format!("{:?}", options.start).to_lowercase()),
+            ("update", if options.expands() { EXPANDING } else { TWO_SITE }.into()),
             ("polish", options.polish.to_string()),
         ];
         Settings(values.map(|(key, value)| (key.into(), value)).into())
@@ -55,7 +59,9 @@ impl Settings {
     /// The keys whose values in `saved` are others.
     fn differences(&self, saved: &Settings) -> Vec<Difference> {
         let of = |(key, here): &(String, String)| {
-            let found = saved.0.iter().find(|(known, _)| known == key).map_or(NONE, |(_, value)| value);
+            // States saved before there was a choice are of two sites.
+            let none = if key == "update" { TWO_SITE } else { NONE };
+            let found = saved.0.iter().find(|(known, _)| known == key).map_or(none, |(_, value)| value);
             (found != here).then(|| Difference { key: key.clone(), saved: found.into(), here: here.clone() })
         };
         self.0.iter().filter_map(of).collect()
@@ -158,7 +164,7 @@ impl Leg {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::Mode;
+    use crate::options::{Mode, UpdateChoice};
 
     fn settings(change: impl Fn(&mut Options)) -> Settings {
         let mut options = Options::default();
@@ -179,6 +185,11 @@ mod tests {
         let found = here.compare(&settings(|options| (options.states, options.tolerance) = (vec![60], 1e-8))).unwrap();
         let said = Leg::default().changed(7, found).sentence().unwrap();
         assert!(said.contains("states = [60] (here [256]), tolerance = 1e-8 (here 1e-11)"), "{said}");
+        let found = here.compare(&settings(|options| options.update = UpdateChoice::Expanding)).unwrap();
+        let said = Leg::default().changed(2, found).sentence().unwrap();
+        assert!(said.contains("update = expanding (here two-site)"), "{said}");
+        let older = Settings(here.0.iter().filter(|(key, _)| key != "update").cloned().collect());
+        assert_eq!(here.compare(&older), Ok(Vec::new()), "before there was a choice there were two sites");
         // How far a run goes is not compared.
         let found = here.compare(&settings(|options| (options.sweeps, options.targets) = (3, 2)));
         assert_eq!(found, Ok(Vec::new()));

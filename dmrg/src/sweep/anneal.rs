@@ -147,7 +147,7 @@ fn settle<E: Engine>(sweeper: &mut Sweeper<'_, E>, most: usize) -> Result<Snapsh
 fn sweep<E: Engine>(sweeper: &mut Sweeper<'_, E>, most: usize, noise: f64) -> Result<f64, DmrgError> {
     let limits = TruncationLimits { most, least: 1, discarded: 0.0, factored: None };
     let davidson = DavidsonLimits::new(1e-5, 40);
-    let plan = SweepPlan { limits, factor_rows: 0, noise, davidson, random: None };
+    let plan = SweepPlan { limits, factor_rows: 0, noise, davidson, expands: false, random: None };
     let is_averaged = sweeper.averaged.is_some();
     Sweeper::<E>::path(sweeper.chain.sites).try_fold(f64::INFINITY, |lowest, (p, grows)| {
         let bond = sweeper.step(p, grows, &plan)?;

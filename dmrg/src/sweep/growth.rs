@@ -84,6 +84,7 @@ impl GrowthRecord {
             dimension: self.dimension,
             kept: self.kept,
             discarded: self.discarded,
+            before: None,
             lost: None,
             products: self.products,
             flops: self.flops / self.products.max(1) as f64,
@@ -95,13 +96,14 @@ impl GrowthRecord {
     pub(crate) fn sweep(&self) -> SweepRecord {
         let GrowthRecord { energy, kept, discarded, residual, dimension, products, flops, seconds, .. } = *self;
         let states = kept;
-        let (noise, average, lost) = (0.0, None, None);
+        let (noise, kept_energy, average, lost) = (0.0, None, None, None);
         let phases = self.bond().seconds;
         SweepRecord {
             states,
             kept,
             noise,
             energy,
+            kept_energy,
             average,
             discarded,
             lost,

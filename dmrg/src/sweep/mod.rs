@@ -6,8 +6,10 @@
 
 pub(crate) mod anneal;
 pub(super) mod averaged;
+pub(crate) mod cut_weight;
 pub(crate) mod eviction;
 pub(super) mod growth;
+pub(crate) mod one_site;
 pub(super) mod polish;
 pub(super) mod reference;
 pub(crate) mod restored;
@@ -27,6 +29,7 @@ use crate::engine::Engine;
 use crate::error::DmrgError;
 use crate::sweep_plan::SweepPlan;
 use averaged::solve_all;
+use cut_weight::CutWeight;
 use eigenforge_runtime::solvers::lean::{BasisChoice, DavidsonLimits};
 use eviction::Evictable;
 use reference::{ReferenceOverlaps, ReferenceState};
@@ -43,6 +46,8 @@ pub struct BondRecord {
     pub bond: usize,
     /// The lowest eigenvalue of the superblock, in the [units](crate::Units) of the chain.
     pub energy: f64,
+    /// The energy of the state that was kept at the bond before, after its cut, if that is known.
+    pub before: Option<f64>,
     /// The average energy of states that share their kept states; `None` if they do not all fit.
     pub average: Option<f64>,
     /// ‖Hψ − Eψ‖ there.
@@ -157,7 +162,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         let cut = if grows == Side::Left { p } else { p + 2 };
         let identity = Chain::identity(&self.chain.sum, grows, cut);
         let grown = Environment::project(&self.engine, operators, operands, &kept, identity)?;
-        self.cuts[p] = cut_of(&weights, plan.limits);
+        self.cuts[p] = CutWeight::new(&weights, plan.limits);
         self.foreseen[p + 1] = self.foresee(&bond.frame, grows, &spectrum, plan.limits);
         self.advance(p, grows, &bond.frame, kept, centres, grown)?;
         drop(carrying);
@@ -173,22 +178,23 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         Ok(record)
     }
 
-    /// From where on long sectors are decomposed by way of a factor: where the smallest weight that stays can be told, and nobody asks
-    /// which states more of them would keep. The weights of a bond are those of its last visit; on the first, about those of the bond
-    /// before.
-    fn factor_limits(&self, p: usize, grows: Side, plan: &SweepPlan) -> Option<truncate::FactorLimits> {
+    /// From where on density matrices take the place of singular values, and on a card factors that of long ones: where the smallest
+    /// weight that stays can be told, and nobody asks which states more of them would keep. The weights of a bond are those of its last
+    /// visit; on the first, about those of the bond before.
+    pub(crate) fn factor_limits(&self, p: usize, grows: Side, plan: &SweepPlan) -> Option<truncate::FactorLimits> {
         let (rows, most) = (plan.factor_rows, plan.limits.most);
         if rows == 0 || self.foresees > most {
             return None;
         }
         let before = if grows == Side::Left { p.checked_sub(1) } else { Some(p + 1) };
-        let known = |bond: usize| self.cuts.get(bond)?.filter(|(of, _)| *of == most).map(|(_, weight)| weight);
-        let weight = known(p).or_else(|| Some(NEXT * known(before?)?))?;
-        Some(truncate::FactorLimits { rows, weight })
+        let known = |bond: usize| self.cuts.get(bond)?.filter(|cut| cut.most == most);
+        let guessed = || known(before?).map(|cut| (NEXT * cut.smallest, NEXT * cut.relative));
+        let (weight, relative) = known(p).map(|cut| (cut.smallest, cut.relative)).or_else(guessed)?;
+        Some(truncate::FactorLimits { rows, weight, relative })
     }
 
     /// The states of a block that would stay if more were allowed.
-    fn foresee(
+    pub(crate) fn foresee(
         &self,
         frame: &Frame,
         grows: Side,
@@ -257,11 +263,13 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         let seconds = Phases { plan: planned, solve: begun.elapsed().as_secs_f64() - planned, ..Phases::default() };
         let (kept, discarded) = (0, 0.0);
         // What the truncation of the bond before cost; unknown where noise changed ψ, or a new start.
-        let lost = self.settled.map(|before| (found[0].first - before).max(0.0)).filter(|_| found[0].first.is_finite());
+        let before = Some(found[0].first).filter(|first| first.is_finite());
+        let lost = self.settled.zip(before).map(|(settled, before)| (before - settled).max(0.0));
         self.settled = Some(energy);
         let record = BondRecord {
             bond: p,
             energy,
+            before,
             average,
             residual,
             dimension,
@@ -357,14 +365,5 @@ impl<'c, E: Engine> Sweeper<'c, E> {
     }
 }
 
-/// The most states and the smallest weight of those that stay, if their number is what limits them.
-fn cut_of(weights: &[f64], limits: truncate::TruncationLimits) -> Option<(usize, f64)> {
-    let smallest = *weights.last()?;
-    let limited = limits.are_reached_by(weights.len()) && smallest > PRECISE * weights[0];
-    limited.then_some((limits.most, smallest))
-}
-
 /// The smallest weight of a bond as a part of that of the bond before: on a cylinder they rise and fall from column to column.
 const NEXT: f64 = 0.3;
-/// Weights of factors are precise to the rounding of the largest; those that matter must be far above.
-const PRECISE: f64 = 1e-13;

@@ -9,21 +9,12 @@
 
 use super::eviction::Evictable;
 use super::sweeper::Sweeper;
-use crate::block::blocks::{Enlarged, Side};
+use crate::block::blocks::Side;
 use crate::block::bond::{TwoSiteBond, carried_over};
-use crate::block::enlarged::{EnlargedOperators, Enlarging};
-use crate::block::environment::Environment;
 use crate::block::one_site::OneSite;
-use crate::block::transform::TransformStep;
 use crate::block::truncate::TruncationLimits;
-use crate::chain::Chain;
-use crate::chain::form::SuperblockForm;
-use crate::chain::operator_sum::Entry;
-use crate::chain::terms::LocalOperators;
 use crate::engine::Engine;
 use crate::error::DmrgError;
-use eigenforge_runtime::backend::Operands;
-use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
 use eigenforge_runtime::solvers::lean::DavidsonLimits;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
@@ -108,85 +99,6 @@ impl<E: Engine> Sweeper<'_, E> {
         Ok((site, truncated.discarded))
     }
 
-    /// Goes back to ψ of the first bond, writing out the states of the first site.
-    fn leave_site(&mut self, site: &OneSite) -> Result<(), DmrgError> {
-        self.ensure_resident(Evictable::Kept(0))?;
-        let Some(first) = self.kept[0].take() else { return Ok(()) };
-        let frame = self.frame(0);
-        let group = |pair: &crate::block::blocks::PairedSector| {
-            let u = first.block(pair.left)?;
-            let index = site.frame.layout.of_left(u.kept_sector)?;
-            let source = &site.frame.layout.sectors[index];
-            let a = Operand { space: OperandSpace::Left, offset: u.offset, stride: u.rows, transposed: false };
-            let b =
-                Operand { space: OperandSpace::Input, offset: source.offset, stride: source.rows, transposed: false };
-            let (rows, columns) = (pair.rows, pair.columns);
-            let action = Action::Product { a, b, inner: u.columns };
-            Some(Record { action, coefficient: 1.0, first: 0, stride: rows, rows, columns })
-        };
-        let groups = frame.layout.sectors.iter().map(|pair| RecordGroup {
-            offset: pair.offset,
-            length: pair.rows * pair.columns,
-            records: group(pair).into_iter().collect(),
-        });
-        let stage = RecordStage { groups: groups.collect(), length: frame.layout.length };
-        let operands = Operands::default().set(OperandSpace::Left, &first.data).set(OperandSpace::Input, &self.wave);
-        self.wave = self.engine.run(&stage, operands)?;
-        (self.left[1], self.kept[1]) = (None, None);
-        Ok(())
-    }
-
-    /// Groups the site of ψ with the block on `with`.
-    fn grouped(&mut self, site: OneSite, with: Side) -> Result<OneSite, DmrgError> {
-        if site.with == with {
-            return Ok(site);
-        }
-        let (left, right) = (&self.block(Side::Left, site.p).sectors, &self.block(Side::Right, site.p + 1).sectors);
-        let to = OneSite::new(self.chain, site.p, with, left, right);
-        self.wave = site.regrouped(&to, &self.engine, &self.wave)?;
-        Ok(to)
-    }
-
-    /// Both blocks' operators around a site.
-    fn around(&self, site: &OneSite) -> Result<TwoSiteBond<E::Buffer>, DmrgError> {
-        let (chain, p) = (self.chain, site.p);
-        let (left, right) = (self.block(Side::Left, p), self.block(Side::Right, p + 1));
-        let OneSite { frame, .. } = OneSite::new(chain, p, site.with, &left.sectors, &right.sectors);
-        let (mut of_left, mut of_right) = (vec![1; frame.left.sectors.len()], vec![1; frame.right.sectors.len()]);
-        for pair in &frame.layout.sectors {
-            (of_left[pair.left], of_right[pair.right]) = (pair.columns, pair.rows);
-        }
-        let engine = &self.engine;
-        let (left_operators, right_operators) = match site.with {
-            Side::Left => (
-                chain.operators(engine, &chain.sum, Side::Left, p, left, &frame.left, &of_left)?,
-                self.bare_block(Side::Right, p + 1, right, &frame.right, &of_right)?,
-            ),
-            Side::Right => (
-                self.bare_block(Side::Left, p, left, &frame.left, &of_left)?,
-                chain.operators(engine, &chain.sum, Side::Right, p + 1, right, &frame.right, &of_right)?,
-            ),
-        };
-        Ok(TwoSiteBond { frame, left_operators, right_operators })
-    }
-
-    /// The operators of a block without the site.
-    fn bare_block(
-        &self,
-        side: Side,
-        cut: usize,
-        block: &Environment<E::Buffer>,
-        enlarged: &Enlarged,
-        widths: &[usize],
-    ) -> Result<EnlargedOperators<E::Buffer>, DmrgError> {
-        let cut = &self.chain.sum.cuts[cut];
-        let table: Vec<Entry> =
-            (0..cut.width()).map(|k| Entry { from: k, to: k, coefficient: 1.0, operator: 0 }).collect();
-        let operators = &LocalOperators::of_dimension(1);
-        let form = SuperblockForm::Planned;
-        Enlarging { side, block, table: &table, operators, enlarged, cut, form }.operators(&self.engine, widths)
-    }
-
     /// The lowest state of a site.
     fn solve_site(
         &mut self,
@@ -197,7 +109,7 @@ impl<E: Engine> Sweeper<'_, E> {
         let limits = self.chain.units.limits(limits);
         self.ensure_resident(Evictable::Block(Side::Left, site.p))?;
         self.ensure_resident(Evictable::Block(Side::Right, site.p + 1))?;
-        let bond = self.around(site)?;
+        let bond = self.around(site, self.site_operators(site)?)?;
         let superblock = bond.superblock();
         let (left, right) = (self.left[site.p].as_ref(), self.right[site.p + 1].as_ref());
         let there = "blocks beside the site of ψ are kept up to date";
@@ -232,44 +144,7 @@ impl<E: Engine> Sweeper<'_, E> {
     ) -> Result<OneSite, DmrgError> {
         let site = self.grouped(site, grows)?;
         let bond = self.solve_site(&site, limits, record)?;
-        let (chain, p) = (self.chain, site.p);
         let truncated = self.engine.truncate(bond.frame.wave(&self.wave), grows, EVERYTHING)?;
-        let (left, right) = (self.block(Side::Left, p), self.block(Side::Right, p + 1));
-        let (operators, cut) = match grows {
-            Side::Left => (&bond.left_operators, p),
-            Side::Right => (&bond.right_operators, p + 1),
-        };
-        let identity = Chain::identity(&chain.sum, grows, cut);
-        let grown =
-            Environment::project(&self.engine, operators, bond.operands(left, right), &truncated.kept, identity)?;
-        let sectors = &truncated.kept.kept;
-        let next = match grows {
-            Side::Left => OneSite::new(chain, p + 1, Side::Right, sectors, &self.block(Side::Right, p + 2).sectors),
-            Side::Right => OneSite::new(chain, p - 1, Side::Left, &self.block(Side::Left, p - 1).sectors, sectors),
-        };
-        let (old_other, new_own) = match grows {
-            Side::Left => (&bond.frame.right, &next.frame.left),
-            Side::Right => (&bond.frame.left, &next.frame.right),
-        };
-        self.ensure_resident(Evictable::Kept(next.p))?;
-        let v = self.kept[next.p].take().expect("states of every site away from that of ψ are kept");
-        let (old, new) = (&bond.frame.layout, &next.frame.layout);
-        let (kept, centre) = (&truncated.kept, &truncated.centre);
-        let step = TransformStep { grown: grows, old, old_other, kept, centre, given_up: &v, new_own, new };
-        self.wave = step.wave(&self.engine)?;
-        let enlarged = if grows == Side::Left { &bond.frame.left } else { &bond.frame.right };
-        for companion in &mut self.below {
-            companion.carry(&self.engine, chain, grows, p, kept, enlarged)?;
-        }
-        self.kept[p] = Some(truncated.kept);
-        match grows {
-            Side::Left => (self.left[p + 1], self.right[p + 1]) = (Some(grown), None),
-            Side::Right => (self.right[p], self.left[p]) = (Some(grown), None),
-        }
-        self.mark_evictable(&[
-            Evictable::Kept(p),
-            Evictable::Block(grows, if grows == Side::Left { p } else { p + 1 }),
-        ])?;
-        Ok(next)
+        self.pass_site(&site, grows, &bond, truncated)
     }
 }

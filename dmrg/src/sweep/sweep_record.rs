@@ -16,6 +16,9 @@ pub struct SweepRecord {
     pub noise: f64,
     /// The lowest energy of a superblock.
     pub energy: f64,
+    /// The lowest energy of a state that was kept, after the cut; `None` if unknown.
+    #[serde(default)]
+    pub kept_energy: Option<f64>,
     /// The lowest average of the energies of a superblock, of states that share their kept states.
     #[serde(default)]
     pub average: Option<f64>,
@@ -53,10 +56,8 @@ impl SweepRecord {
 
     pub(crate) fn add(&mut self, bond: &BondRecord) {
         self.energy = self.energy.min(bond.energy);
-        self.average = match (self.average, bond.average) {
-            (Some(before), Some(now)) => Some(before.min(now)),
-            (before, now) => before.or(now),
-        };
+        self.kept_energy = lower(self.kept_energy, bond.before);
+        self.average = lower(self.average, bond.average);
         self.kept = self.kept.max(bond.kept);
         self.discarded = self.discarded.max(bond.discarded);
         self.lost = bond.lost.map(|lost| lost + self.lost.unwrap_or(0.0)).or(self.lost);
@@ -65,6 +66,14 @@ impl SweepRecord {
         self.products += bond.products;
         self.phases += bond.seconds;
         self.flops += bond.products as f64 * bond.flops;
+    }
+}
+
+/// The lower of two values, if any is known.
+fn lower(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
     }
 }
 
@@ -86,7 +95,8 @@ impl BondRecord {
     pub(crate) fn in_units(&self, units: &Units) -> BondRecord {
         let (energy, average) = (units.energy(self.energy), self.average.map(|average| units.energy(average)));
         let (residual, lost) = (units.scale * self.residual, self.lost.map(|lost| units.scale * lost));
-        BondRecord { energy, average, residual, lost, ..*self }
+        let before = self.before.map(|before| units.energy(before));
+        BondRecord { energy, before, average, residual, lost, ..*self }
     }
 }
 
@@ -95,6 +105,7 @@ impl SweepRecord {
     pub(crate) fn in_units(&self, units: &Units) -> SweepRecord {
         let (energy, average) = (units.energy(self.energy), self.average.map(|average| units.energy(average)));
         let (residual, lost) = (units.scale * self.residual, self.lost.map(|lost| units.scale * lost));
-        SweepRecord { energy, average, residual, lost, ..*self }
+        let kept_energy = self.kept_energy.map(|kept| units.energy(kept));
+        SweepRecord { energy, kept_energy, average, residual, lost, ..*self }
     }
 }

@@ -1,10 +1,12 @@
 //! The chain as two blocks with ψ between them: what a sweep changes, and how it is read.
 
 use super::averaged::Averaged;
+use super::cut_weight::CutWeight;
 use super::reference::{ReferenceOverlaps, ReferenceState};
 use crate::block::blocks::Side;
 use crate::block::bond::Frame;
 use crate::block::environment::Environment;
+use crate::block::one_site::OneSite;
 use crate::block::state::Isometry;
 use crate::chain::Chain;
 use crate::chain::charges::Charges;
@@ -25,14 +27,16 @@ pub struct Sweeper<'c, E: Engine = HostBackend> {
     /// `kept[p]`: states of site p with the block beside it, away from the bond of ψ.
     pub(crate) kept: Vec<Option<Isometry<E::Buffer>>>,
     pub(crate) wave: E::Buffer,
+    /// The site of ψ, in sweeps of one site on their way; `None` if ψ is that of a bond.
+    pub(crate) site: Option<OneSite>,
     /// The other states that share the kept states of ψ.
     pub(crate) averaged: Option<Averaged<E::Buffer>>,
     /// States to which ψ stays orthogonal.
     pub(crate) below: Vec<ReferenceOverlaps<E::Buffer>>,
     /// The energy of the bond solved last, if ψ is what was kept of it.
     pub(crate) settled: Option<f64>,
-    /// At each bond the most states of its last truncation and the smallest weight that it kept, where those limited it.
-    pub(crate) cuts: Vec<Option<(usize, f64)>>,
+    /// At each bond the smallest weight that its last truncation kept, where the number of states limited it.
+    pub(crate) cuts: Vec<Option<CutWeight>>,
     /// The number of states for which it records which would stay; 0 for none.
     pub(crate) foresees: usize,
     /// At each cut the states of each sector that would stay, by charge of the left part, where the weights show it.
@@ -71,6 +75,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
             right,
             kept,
             wave,
+            site: None,
             averaged,
             below,
             settled: None,

@@ -157,7 +157,7 @@ impl Factored {
             let Some(place) = self.of[*index] else { continue };
             let (Density { offset, rows }, factor) = (list[*index], &self.cholesky.factors[place]);
             let (inner, count) = (factor.columns, weights.len());
-            let at = scaled.push(inner * count, scaled_columns(*first, inner, weights));
+            let at = scaled.push(inner * count, scaled_columns(*first, inner, weights, -1.5));
             let l = transposed(matrix(OperandSpace::Left, factor.offset, factor.stride));
             let s = matrix(OperandSpace::Input, at, inner);
             let at = of_factor.push(rows * count, vec![product(l, s, inner, 1.0, [rows, count])]);
@@ -190,14 +190,15 @@ fn input(buffer: &PoolBuffer) -> Operands<'_, PoolBuffer> {
     Operands::default().set(OperandSpace::Input, buffer)
 }
 
-/// Copies of vectors times θ^(-3/2), those of about the same weight together.
-fn scaled_columns(first: usize, rows: usize, weights: &[f64]) -> Vec<Record> {
+/// Copies of vectors times a power of their weights, those of about the same weight together.
+pub(super) fn scaled_columns(first: usize, rows: usize, weights: &[f64], power: f64) -> Vec<Record> {
     let (mut records, mut begin) = (Vec::new(), 0);
     while begin < weights.len() {
-        let together = weights[begin..].iter().take_while(|weight| weights[begin] < TOGETHER * **weight).count().max(1);
+        let is_near = |weight: &&f64| weights[begin] < TOGETHER * **weight && **weight < TOGETHER * weights[begin];
+        let together = weights[begin..].iter().take_while(is_near).count().max(1);
         let mean = (weights[begin] * weights[begin + together - 1]).sqrt();
         let a = matrix(OperandSpace::Left, first + begin * rows, rows);
-        let part = Record { coefficient: mean.powf(-1.5), first: begin * rows, ..copy(a, [rows, together]) };
+        let part = Record { coefficient: mean.powf(power), first: begin * rows, ..copy(a, [rows, together]) };
         records.push(part);
         begin += together;
     }
@@ -269,7 +270,7 @@ mod tests {
                 let expected = host(keep_best(&engine, wave, side, whole).unwrap());
                 let smallest = *expected.weights.last().unwrap();
                 for (weight, enough) in [(smallest, true), (1.7 * smallest, true), (1e3 * smallest, false)] {
-                    let factored = Some(FactorLimits { rows: 16, weight });
+                    let factored = Some(FactorLimits { rows: 16, weight, relative: 1.0 });
                     let found = host(keep_best(&engine, wave, side, TruncationLimits { factored, ..whole }).unwrap());
                     let said = format!("fall {fall}, {side:?}, weight {weight:e}");
                     if !enough {

@@ -3,6 +3,7 @@
 
 mod diagonal;
 mod factored;
+mod thin;
 mod truncate;
 
 pub(crate) use diagonal::stages as diagonal_stages;
@@ -42,6 +43,11 @@ impl Engine for DeviceBackend {
         side: Side,
         limits: TruncationLimits,
     ) -> Result<Truncated<PoolBuffer>, DmrgError> {
+        if limits.factored.is_some()
+            && let Some(found) = thin::keep_best_thin(self, wave, side, limits)?
+        {
+            return Ok(found);
+        }
         Ok(truncate::keep_best(self, wave, side, limits)?)
     }
 

@@ -11,7 +11,7 @@ use crate::block::blocks::Side;
 use crate::block::enlarged::EnlargedOperators;
 use crate::block::state::{Isometry, KeptBlock};
 use crate::block::truncate::{
-    Centre, CentreBlock, ROUNDING, Truncated, TruncationLimits, Wave, choose, perturbation_stages,
+    Centre, CentreBlock, FactorLimits, ROUNDING, Truncated, TruncationLimits, Wave, choose, perturbation_stages,
 };
 use eigenforge_runtime::BackendError;
 use eigenforge_runtime::backend::{Backend, DeviceBackend, MatrixSpectrum, Operands};
@@ -42,6 +42,9 @@ impl Solved {
 
 /// The largest part of a block's states that stay where factors of its density matrices pay.
 const KEPT: f64 = 0.4;
+
+/// Weights of factors are precise to the rounding of the largest; those that matter must be far above.
+const PRECISE: f64 = 1e-13;
 
 /// Density matrices of the growing block.
 struct Densities {
@@ -120,7 +123,8 @@ fn decomposed(
 ) -> Result<Decomposed, BackendError> {
     // Of two states of a spin one stays, of four of an electron one: there the factor is short enough to pay.
     let rows: usize = densities.list.iter().map(|density| density.rows).sum();
-    let factored = match limits.factored.filter(|_| limits.most as f64 <= KEPT * rows as f64) {
+    let pays = |of: &FactorLimits| of.relative > PRECISE && limits.most as f64 <= KEPT * rows as f64;
+    let factored = match limits.factored.filter(pays) {
         Some(limits) => Factored::new(engine, &densities.data, &densities.list, limits)?,
         None => None,
     };
@@ -260,7 +264,7 @@ fn by_factors(
 }
 
 /// ψψᵀ or ψᵀψ of a sector.
-fn density(side: Side, offset: usize, rows: usize, columns: usize) -> Record {
+pub(super) fn density(side: Side, offset: usize, rows: usize, columns: usize) -> Record {
     let psi = |transposed| Operand { space: OperandSpace::Input, offset, stride: rows, transposed };
     let (d, inner) = if side == Side::Left { (rows, columns) } else { (columns, rows) };
     let (a, b) = (psi(side == Side::Right), psi(side == Side::Left));
@@ -268,7 +272,7 @@ fn density(side: Side, offset: usize, rows: usize, columns: usize) -> Record {
 }
 
 /// factor Uᵀψ or factor ψU of every sector.
-fn centre_of(
+pub(super) fn centre_of(
     wave: Wave<'_, PoolBuffer>,
     side: Side,
     kept: &Isometry<()>,

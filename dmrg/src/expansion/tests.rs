@@ -1,0 +1,250 @@
+//! Sweeps whose bonds grow, on small chains.
+
+use crate::block::blocks::Side;
+use crate::block::bond::carried_over;
+use crate::block::one_site::OneSite;
+use crate::block::start::Random;
+use crate::chain::Chain;
+use crate::options::{Options, UpdateChoice};
+use crate::sweep::restored::is_whole;
+use crate::sweep::sweeper::Sweeper;
+use eigenforge_core::basis::Sector;
+use eigenforge_core::lattice::{Boundary, Lattice};
+use eigenforge_core::models::{hubbard, xxz};
+use eigenforge_core::operator::Operator;
+use eigenforge_runtime::backend::{Backend, HostBackend};
+
+fn heisenberg(lattice: &Lattice) -> Operator {
+    let (bonds, sites) = (vec![1.0; lattice.bonds().len()], vec![0.0; lattice.sites().len()]);
+    xxz(lattice, &bonds, &bonds, &sites, &sites)
+}
+
+fn spins(sites: usize) -> Chain {
+    Chain::new(&heisenberg(&Lattice::chain(sites).open()), Sector::Spins { two_sz: 0 }, None).unwrap()
+}
+
+fn electrons(sites: usize, u: f64) -> Chain {
+    let lattice = Lattice::chain(sites).open();
+    let none = vec![0.0; sites];
+    let operator = hubbard(&lattice, &vec![1.0; sites - 1], &vec![u; sites], &none, 0.0, &vec![0.0; sites - 1]);
+    Chain::new(&operator, Sector::Fermions { up: sites / 2, down: sites / 2 }, None).unwrap()
+}
+
+/// Sweeps without noise from a product state; the energy of each.
+fn swept(chain: &Chain, update: UpdateChoice, states: usize, sweeps: usize) -> Vec<f64> {
+    let options = Options { states: vec![states; 2], noise: Some(Vec::new()), update, ..Options::default() };
+    let mut sweeper = Sweeper::random(HostBackend::default(), chain, 1, 3).unwrap();
+    (0..sweeps)
+        .map(|sweep| {
+            let plan = options.plan(sweep);
+            for (p, grows) in Sweeper::<HostBackend>::path(chain.sites) {
+                sweeper.update(p, grows, &plan).unwrap();
+            }
+            sweeper.finish(options.davidson(9)).unwrap().energy
+        })
+        .collect()
+}
+
+/// From one state at every cut the charges of the others are found without noise: 8 sites have all of their 16 states there.
+#[test]
+fn a_product_state_grows_to_the_exact_one_without_noise() {
+    let chain = spins(8);
+    let energies = swept(&chain, UpdateChoice::Expanding, 16, 6);
+    let expected = swept(&chain, UpdateChoice::TwoSite, 16, 6);
+    assert!(energies[0] > energies[5] + 1e-6, "a start that is far away: {energies:?}");
+    assert!((energies[5] - expected[5]).abs() < 1e-11, "{energies:?} {expected:?}");
+    let exact = crate::run::run(&chain, &Options { states: vec![16], ..Options::default() }, None, |_| {}).unwrap();
+    let exact = exact.check.as_ref().unwrap().energies[0];
+    assert!((chain.units.energy(energies[5]) - exact).abs() < 1e-10, "{energies:?}");
+}
+
+/// A sweep that is left at any bond and begun there again, as a checkpoint does it, ends as if it had not been.
+#[test]
+fn a_sweep_goes_on_from_any_bond() {
+    let chain = spins(10);
+    let options =
+        Options { states: vec![12; 2], noise: Some(Vec::new()), update: UpdateChoice::Expanding, ..Options::default() };
+    let plan = options.plan(0);
+    let path: Vec<_> = Sweeper::<HostBackend>::path(chain.sites).collect();
+    let sweep = |sweeper: &mut Sweeper<'_, HostBackend>, bonds: &[(usize, Side)]| {
+        bonds.iter().map(|(p, grows)| sweeper.update(*p, *grows, &plan).unwrap().energy).last().unwrap_or_default()
+    };
+    let begin = || {
+        let mut sweeper = Sweeper::random(HostBackend::default(), &chain, 12, 3).unwrap();
+        (0..2).for_each(|_| _ = sweep(&mut sweeper, &path));
+        sweeper
+    };
+    let whole = sweep(&mut begin(), &path);
+    for done in 1..path.len() {
+        let mut sweeper = begin();
+        sweep(&mut sweeper, &path[..done]);
+        sweeper.unfold().unwrap();
+        let (kept, wave) = (sweeper.isometries().to_vec(), sweeper.wave().clone());
+        assert!(is_whole(&chain, &kept, &wave, path[done].0), "{done}");
+        let mut sweeper = Sweeper::restored(HostBackend::default(), &chain, kept, wave, path[done].0).unwrap();
+        let found = sweep(&mut sweeper, &path[done..]);
+        assert!((found - whole).abs() < 1e-9, "{done} bonds: {found} is not {whole}");
+    }
+}
+
+/// The operators of a bond that grew are those that its states give anew.
+#[test]
+fn operators_in_a_grown_basis_are_those_of_its_states() {
+    let chain = electrons(8, 4.0);
+    let options =
+        Options { states: vec![24; 2], noise: Some(Vec::new()), update: UpdateChoice::Expanding, ..Options::default() };
+    let plan = options.plan(0);
+    let mut sweeper = Sweeper::random(HostBackend::default(), &chain, 8, 5).unwrap();
+    for (p, grows) in Sweeper::<HostBackend>::path(chain.sites).chain([(0, Side::Left), (1, Side::Left)]) {
+        sweeper.update(p, grows, &plan).unwrap();
+    }
+    let site = sweeper.site.take().unwrap();
+    let site = sweeper.grouped(site, Side::Left).unwrap();
+    let (p, before) = (site.p, sweeper.kept[site.p + 1].as_ref().unwrap().kept.total());
+    let own = sweeper.site_operators(&site).unwrap();
+    let energy = |sweeper: &Sweeper<'_, HostBackend>, site: &OneSite| {
+        let bond = sweeper.around(site, sweeper.site_operators(site).unwrap()).unwrap();
+        let operands = bond.operands(sweeper.block(Side::Left, p), sweeper.block(Side::Right, p + 1));
+        sweeper.engine().expectation(&bond.superblock(), operands, sweeper.wave()).unwrap()
+    };
+    let narrow = energy(&sweeper, &site);
+    let site = sweeper.expand(site, &own, plan.limits).unwrap();
+    assert!((energy(&sweeper, &site) - narrow).abs() < 1e-12, "ψ is as it was");
+    let states = sweeper.kept[p + 1].as_ref().unwrap();
+    assert!(states.kept.total() > before, "states were added");
+    for block in &states.blocks {
+        let column = |j: usize| &states.data[block.offset + j * block.rows..][..block.rows];
+        for (i, j) in (0..block.columns).flat_map(|i| (0..=i).map(move |j| (i, j))) {
+            let overlap: f64 = column(i).iter().zip(column(j)).map(|(a, b)| a * b).sum();
+            assert!((overlap - if i == j { 1.0 } else { 0.0 }).abs() < 1e-13, "{i} {j}: {overlap}");
+        }
+    }
+    let behind = sweeper.block(Side::Right, p + 2);
+    let enlarged = chain.enlarge(Side::Right, &behind.sectors, p + 2);
+    let expected =
+        carried_over(sweeper.engine(), &chain, &chain.sum, Side::Right, p + 2, behind, &enlarged, states).unwrap();
+    let found = sweeper.block(Side::Right, p + 1);
+    assert_eq!((&found.sectors, &found.operators), (&expected.sectors, &expected.operators));
+    let largest = found.data.iter().zip(&expected.data).fold(0.0f64, |most, (a, b)| most.max((a - b).abs()));
+    assert!(largest < 1e-12, "{largest:e}");
+}
+
+/// Random couplings on random graphs, of spins, electrons, and products of four fermions; a field, a start, and charges.
+fn random_chain(seed: u64) -> (Chain, Options) {
+    let mut random = Random::new(977 * seed + 13);
+    let mut below = |count: usize| (((random.number() + 1.0) / 2.0 * count as f64) as usize).min(count - 1);
+    let (kind, sites) = (below(4), 4 + below(5));
+    let sites = if kind == 2 { sites.min(6) } else { sites };
+    let far: Vec<(usize, usize)> =
+        (0..below(4)).map(|_| (below(sites), below(sites))).filter(|(i, j)| i + 1 < *j).collect();
+    let mut edges: Vec<(usize, usize, f64)> = (1..sites).map(|j| (j - 1, j, 1.0)).collect();
+    edges.extend(far.into_iter().map(|(i, j)| (i, j, 1.0)));
+    edges.sort_by_key(|(i, j, _)| (*i, *j));
+    edges.dedup_by_key(|(i, j, _)| (*i, *j));
+    let lattice = Lattice::from_edges(sites, &edges).unwrap();
+    let mut some = |count: usize, zeros: bool| -> Vec<f64> {
+        (0..count).map(|_| if zeros && below(3) == 0 { 0.0 } else { below(2001) as f64 / 1000.0 - 1.0 }).collect()
+    };
+    let bonds = lattice.bonds().len();
+    let (operator, sector) = match kind {
+        0 | 1 => {
+            let (jxy, jz) = (some(bonds, seed % 3 == 0), some(bonds, false));
+            let operator = xxz(&lattice, &jxy, &jz, &some(sites, true), &some(sites, true));
+            let two_s = 1 + kind as u32;
+            let odd = (two_s as usize * sites % 2) as i64;
+            (operator.spin(two_s), Sector::Spins { two_sz: odd })
+        }
+        _ => {
+            let (t, v) = (some(bonds, seed % 3 == 0), some(bonds, true));
+            let u: Vec<f64> = some(sites, false).iter().map(|u| 3.0 * (u + 1.0)).collect();
+            let operator = hubbard(&lattice, &t, &u, &some(sites, true), 0.3, &v);
+            (operator, Sector::Fermions { up: sites / 2, down: 1 + sites % 3 })
+        }
+    };
+    let noise = if seed % 2 == 0 { Some(Vec::new()) } else { None };
+    let targets = if seed % 5 == 0 { 2 } else { 1 };
+    let (states, update) = (vec![256], UpdateChoice::Expanding);
+    let options = Options { states, noise, targets, update, seed: 1 + seed % 7, ..Options::default() };
+    (Chain::new(&operator, sector, None).unwrap(), options)
+}
+
+/// None is wrong without a word; `EIGENFORGE_RANDOM_CHAINS` takes more of them.
+#[test]
+fn random_chains_have_the_energies_of_their_whole_sectors() {
+    let count = std::env::var("EIGENFORGE_RANDOM_CHAINS").ok().and_then(|count| count.parse().ok()).unwrap_or(60);
+    let (mut restarted, mut warned) = (0, 0);
+    for seed in 0..count {
+        let (chain, options) = random_chain(seed);
+        let found = crate::run::run(&chain, &options, None, |_| {}).unwrap();
+        let check = found.check.as_ref().unwrap();
+        let energies = std::iter::once(found.energy).chain(found.excited.iter().map(|state| state.energy));
+        let pairs: Vec<(f64, f64)> = energies.zip(check.energies.iter().copied()).collect();
+        assert_eq!(pairs.len(), options.targets, "seed {seed}");
+        let is_right = pairs.iter().all(|(found, exact)| (found - exact).abs() < 1e-8);
+        assert!(is_right || !found.warnings.is_empty(), "seed {seed}: {pairs:?}");
+        restarted += usize::from(!found.restarts.is_empty());
+        warned += usize::from(!found.warnings.is_empty());
+    }
+    println!("{count} chains: {restarted} searched again from the exact state, {warned} with warnings");
+    assert!(20 * warned <= count as usize && 4 * restarted <= count as usize, "{restarted}, {warned} of {count}");
+}
+
+#[test]
+#[ignore = "measures"]
+fn measured() {
+    let cases: Vec<(&str, Chain, usize)> = match std::env::var("CASE").as_deref() {
+        Ok("heis100") => vec![("heisenberg 100", spins(100), 128)],
+        Ok("hub40") => vec![("hubbard 40", electrons(40, 4.0), 256)],
+        Ok("cyl") => {
+            let lattice = Lattice::square([4, 8]).boundary([Boundary::Periodic, Boundary::Open]);
+            vec![("cylinder 4x8", Chain::new(&heisenberg(&lattice), Sector::Spins { two_sz: 0 }, None).unwrap(), 512)]
+        }
+        Ok(text) => {
+            let numbers: Vec<usize> = text.split('x').map(|n| n.parse().unwrap()).collect();
+            let lattice = Lattice::square([numbers[0], numbers[1]]).boundary([Boundary::Periodic, Boundary::Open]);
+            vec![("cylinder", Chain::new(&heisenberg(&lattice), Sector::Spins { two_sz: 0 }, None).unwrap(), 512)]
+        }
+        _ => vec![("heisenberg 32", spins(32), 32), ("hubbard 16", electrons(16, 4.0), 64)],
+    };
+    for (name, chain, states) in cases {
+        for update in [UpdateChoice::TwoSite, UpdateChoice::Expanding] {
+            let states = std::env::var("M").ok().and_then(|m| m.parse().ok()).unwrap_or(states);
+            let options = Options { states: vec![states], update, check: false, ..Options::default() };
+            let found = match std::env::var("CARD") {
+                Ok(card) => {
+                    let device = eigenforge_runtime::Device::parse(&card).unwrap();
+                    let engine = eigenforge_runtime::backend::DeviceBackend::new(&device).unwrap();
+                    crate::run::run_on(engine, &chain, &options, None, |_| {}).unwrap()
+                }
+                Err(_) => crate::run::run(&chain, &options, None, |_| {}).unwrap(),
+            };
+            println!(
+                "{name} m {states} {}: energy {:.10} variance {:.2e}",
+                update.name(),
+                found.energy,
+                found.variance.unwrap_or(f64::NAN)
+            );
+            for sweep in &found.sweeps {
+                let p = sweep.phases;
+                println!(
+                    "  m {:>4} noise {:.0e} E {:.10} cut {:.10} disc {:.2e} lost {:.1e} prod {:>5} {:.3} s: plan {:.3} solve {:.3} trunc {:.3} carry {:.3}",
+                    sweep.kept,
+                    sweep.noise,
+                    sweep.energy,
+                    sweep.kept_energy.unwrap_or(f64::NAN),
+                    sweep.discarded,
+                    sweep.lost.unwrap_or(f64::NAN),
+                    sweep.products,
+                    sweep.seconds,
+                    p.plan,
+                    p.solve,
+                    p.truncate,
+                    p.carry
+                );
+            }
+            for warning in &found.warnings {
+                println!("  warning: {warning}");
+            }
+        }
+    }
+}
