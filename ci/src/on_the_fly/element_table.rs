@@ -60,9 +60,10 @@ impl Way for ElementTableWay {
         let room = counted.room.saturating_sub(made.bytes).saturating_sub(place.free / SPARE);
         let kept = all.min(room);
         let share = kept as f64 / all.max(1) as f64;
-        let (latency, read) = place
-            .card
-            .map_or((0.0, 0.0), |card| (LAUNCHES * card.launch_seconds, kept as f64 / (OF_MEMORY * card.memory_rate)));
+        let (latency, read) = place.card.map_or((0.0, 0.0), |card| {
+            let gathers = SECTOR * share * elements as f64 / card.l2_rate;
+            (LAUNCHES * card.launch_seconds, gathers.max(kept as f64 / (OF_MEMORY * card.memory_rate)))
+        });
         Estimate {
             way: ProductKind::Table,
             what: format!("a table of {:.0} % of at most {elements} elements, and {}", 100.0 * share, made.what),
@@ -89,7 +90,7 @@ pub fn element_table(
     most: Option<u64>,
     device: &Device,
 ) -> Result<MultiplyPlan, OnTheFlyError> {
-    let made = ExcitationsMultiply::new(&Request::on_device(integrals, space, device), None)?;
+    let made = ExcitationsMultiply::new(&Request::on_device(integrals, space, None, device), None)?;
     Ok(MultiplyPlan::new(made.in_table(0, most)))
 }
 
