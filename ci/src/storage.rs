@@ -385,7 +385,7 @@ mod tests {
         };
         let quick_memory = Card { memory_rate: 4.0 * Card::H200.memory_rate, ..Card::H200 };
         let slow_memory = Card { memory_rate: Card::H200.memory_rate / 8.0, ..Card::H200 };
-        assert_eq!((way(quick_memory), way(slow_memory)), (ProductKind::Table, ProductKind::Direct));
+        assert_eq!((way(quick_memory), way(slow_memory)), (ProductKind::Stored, ProductKind::Direct));
     }
 
     #[test]
@@ -397,7 +397,7 @@ mod tests {
         for place in [h200(), StorageTarget { card: None, ..h200() }] {
             for (space, way) in [
                 (&full, ProductKind::Direct),
-                (&part, if place.card.is_some() { ProductKind::Table } else { ProductKind::Stored }),
+                (&part, if place.card.is_some() { ProductKind::Direct } else { ProductKind::Stored }),
             ] {
                 assert_eq!(plan(Storage::Auto, space, place).unwrap().way, way);
                 assert_eq!(plan(Storage::Stored, space, place).unwrap().way, ProductKind::Stored);
@@ -405,6 +405,17 @@ mod tests {
             }
             assert_eq!(plan(Storage::Auto, &list, place).unwrap().way, ProductKind::Stored);
         }
+        // Where products take longer than launches, in a table as far as there is room.
+        let large = Space::excitations(16, 5, 5, 4).unwrap();
+        let table = plan(Storage::Auto, &large, h200()).unwrap();
+        let estimate = |kind| table.ways.iter().find(|way| way.way == kind).unwrap();
+        let [made, kept] = [ProductKind::Direct, ProductKind::Table].map(estimate);
+        assert!(table.way == ProductKind::Table && 2.0 * kept.product < made.product, "{table:?}");
+        let vectors = 160 * large.len();
+        let tight = StorageTarget { free: vectors + (made.bytes + kept.bytes) / 2, ..h200() };
+        let tight = plan(Storage::Table, &large, tight).unwrap();
+        let part = tight.ways.iter().find(|way| way.way == ProductKind::Table).unwrap();
+        assert!(kept.product < part.product && part.product < made.product && part.bytes < kept.bytes, "{part:?}");
         let error = plan(Storage::Direct, &list, h200()).unwrap_err().to_string();
         assert!(error.contains("storage = \"direct\" with a list of 876 determinants on a card"), "{error}");
         // If a matrix does not fit on a CPU, its rows are recomputed.
