@@ -7,9 +7,6 @@ use super::section::{NumberOrWord, Section};
 use crate::ci::{AbelianGroup, CiBasis, CiSpec, IrrepLabel, Orbsym, SpaceSpec, Storage, SymmetryKeys};
 use crate::sparse::FormatName;
 
-/// What 2S needs.
-const TWO_S: &str = "two_s needs basis = \"csf\"; with determinants, two_sz sets n_α − n_β";
-
 const SPACES: [(&str, Option<usize>); 5] =
     [("fci", None), ("cis", Some(1)), ("cisd", Some(2)), ("cisdt", Some(3)), ("cisdtq", Some(4))];
 
@@ -34,24 +31,7 @@ pub(super) fn read(section: Section<'_>) -> Option<(CiSpec, Option<usize>)> {
         density: section.flag("density").unwrap_or(false),
         averages: section.flag("averages").unwrap_or(true),
     };
-    match spec.basis {
-        CiBasis::Csf if spec.storage == Storage::Direct => {
-            let why = "the matrix of configuration state functions is always stored: write storage = \"stored\", or leave it out";
-            section.problem("storage", Wrong::Conflict { key: "storage", other: "basis", why });
-        }
-        CiBasis::Determinants if spec.two_s.is_some() => {
-            let wrong = match section.has("basis") {
-                true => Wrong::Conflict { key: "two_s", other: "basis = \"determinants\"", why: TWO_S },
-                false => Wrong::MissingKey {
-                    table: "ci".into(),
-                    key: "basis",
-                    meaning: "basis = \"csf\", which two_s needs; with determinants, two_sz sets n_α − n_β",
-                },
-            };
-            section.problem("two_s", wrong);
-        }
-        _ => {}
-    }
+    check_basis(&section, &spec);
     if spec.density && !spec.averages {
         let why = "density matrices are averages";
         section.problem("averages", Wrong::Conflict { key: "averages", other: "density", why });
@@ -59,6 +39,27 @@ pub(super) fn read(section: Section<'_>) -> Option<(CiSpec, Option<usize>)> {
     let states = section.count("states", 1).map(|states| states.value);
     section.finish("key", |_| None);
     Some((spec, states))
+}
+
+/// Refuses what one basis has and the other has not.
+fn check_basis(section: &Section<'_>, spec: &CiSpec) {
+    if spec.basis == CiBasis::Csf && spec.storage == Storage::Direct {
+        let (key, other) = ("storage = \"direct\"", "basis = \"csf\"");
+        let why =
+            "the matrix of configuration state functions is always stored: write storage = \"stored\", or leave it out";
+        section.problem("storage", Wrong::Conflict { key, other, why });
+    }
+    if spec.basis == CiBasis::Csf || spec.two_s.is_none() {
+        return;
+    }
+    // Another word is a problem of its own.
+    if section.word_is("basis", "determinants") {
+        let why = "two_s needs basis = \"csf\"; with determinants, two_sz sets n_α − n_β";
+        section.problem("two_s", Wrong::Conflict { key: "two_s", other: "basis = \"determinants\"", why });
+    } else if !section.has("basis") {
+        let meaning = "basis = \"csf\", which two_s needs; with determinants, two_sz sets n_α − n_β";
+        section.problem("two_s", Wrong::MissingKey { table: "ci".into(), key: "basis", meaning });
+    }
 }
 
 /// `orbsym` and `point_group`, wherever `fcidump` stands.

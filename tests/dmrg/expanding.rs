@@ -2,16 +2,13 @@
 
 use super::random::{Random, fermion_operator, graph, spin_operator};
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, Checkpoint, DmrgError, DmrgResult, Options, StartVectors, UpdateChoice, run, run_on};
+use eigenforge::dmrg::{Chain, Checkpoint, DmrgError, DmrgResult, Options, StartVectors, UpdateChoice, run};
 use eigenforge::exact::{Lanczos, Model};
 use eigenforge::lattice::{Boundary, Lattice};
 use eigenforge::models::{hubbard, spin_hubbard, xxz};
 use eigenforge::operator::Operator;
 use eigenforge::operator::build::{imaginary_unit, scalar, sm, sp, sz};
 use eigenforge::runtime::Device;
-use eigenforge::runtime::backend::DeviceBackend;
-use eigenforge::runtime::simulate::Schedule;
-use eigenforge::runtime::testing::card_or_simulated;
 
 fn heisenberg(lattice: &Lattice) -> Operator {
     let (bonds, none) = (vec![1.0; lattice.bonds().len()], vec![0.0; lattice.sites().len()]);
@@ -146,22 +143,6 @@ fn states_above_the_lowest() {
         assert!((found - expected).abs() < 1e-8, "{found} is not {expected}");
     }
     assert!(found.excited.iter().all(|state| state.overlap < 1e-6));
-}
-
-/// The cores and a card, or its simulation, find the same.
-#[test]
-fn cores_and_cards_agree() {
-    let Some(device) = card_or_simulated(Schedule::Forward) else { return };
-    let chain = Chain::new(&heisenberg(&Lattice::chain(6).open()), Sector::Spins { two_sz: 0 }, None).unwrap();
-    for noise in [Some(vec![1e-4]), Some(Vec::new())] {
-        let options = Options { noise, sweeps: 3, states: vec![5, 6], tolerance: 1e-9, ..expanding(6) };
-        let cores = found(&chain, &options);
-        let card = run_on(DeviceBackend::new(&device).unwrap(), &chain, &options, None, |_| {}).unwrap();
-        assert!((cores.energy - card.energy).abs() < 1e-8, "{} is not {}", card.energy, cores.energy);
-        let (cores, card) = (cores.sweeps.last().unwrap(), card.sweeps.last().unwrap());
-        assert_eq!((cores.kept, cores.dimension), (card.kept, card.dimension));
-        assert!((cores.discarded - card.discarded).abs() < 1e-3 * cores.discarded + 1e-12);
-    }
 }
 
 /// A run goes on from any half sweep to the same energy; from a state of two sites it goes on too and says so.

@@ -9,10 +9,12 @@ use crate::options::{Options, UpdateChoice};
 use crate::sweep::restored::is_whole;
 use crate::sweep::sweeper::Sweeper;
 use eigenforge_core::basis::Sector;
-use eigenforge_core::lattice::{Boundary, Lattice};
+use eigenforge_core::lattice::Lattice;
 use eigenforge_core::models::{hubbard, xxz};
 use eigenforge_core::operator::Operator;
-use eigenforge_runtime::backend::{Backend, HostBackend};
+use eigenforge_runtime::backend::{Backend, DeviceBackend, HostBackend};
+use eigenforge_runtime::simulate::Schedule;
+use eigenforge_runtime::testing::card_or_simulated;
 
 fn heisenberg(lattice: &Lattice) -> Operator {
     let (bonds, sites) = (vec![1.0; lattice.bonds().len()], vec![0.0; lattice.sites().len()]);
@@ -189,62 +191,17 @@ fn random_chains_have_the_energies_of_their_whole_sectors() {
     assert!(20 * warned <= count as usize && 4 * restarted <= count as usize, "{restarted}, {warned} of {count}");
 }
 
+/// The cores and a card, or its simulation, find the same.
 #[test]
-#[ignore = "measures"]
-fn measured() {
-    let cases: Vec<(&str, Chain, usize)> = match std::env::var("CASE").as_deref() {
-        Ok("heis100") => vec![("heisenberg 100", spins(100), 128)],
-        Ok("hub40") => vec![("hubbard 40", electrons(40, 4.0), 256)],
-        Ok("cyl") => {
-            let lattice = Lattice::square([4, 8]).boundary([Boundary::Periodic, Boundary::Open]);
-            vec![("cylinder 4x8", Chain::new(&heisenberg(&lattice), Sector::Spins { two_sz: 0 }, None).unwrap(), 512)]
-        }
-        Ok(text) => {
-            let numbers: Vec<usize> = text.split('x').map(|n| n.parse().unwrap()).collect();
-            let lattice = Lattice::square([numbers[0], numbers[1]]).boundary([Boundary::Periodic, Boundary::Open]);
-            vec![("cylinder", Chain::new(&heisenberg(&lattice), Sector::Spins { two_sz: 0 }, None).unwrap(), 512)]
-        }
-        _ => vec![("heisenberg 32", spins(32), 32), ("hubbard 16", electrons(16, 4.0), 64)],
-    };
-    for (name, chain, states) in cases {
-        for update in [UpdateChoice::TwoSite, UpdateChoice::Expanding] {
-            let states = std::env::var("M").ok().and_then(|m| m.parse().ok()).unwrap_or(states);
-            let options = Options { states: vec![states], update, check: false, ..Options::default() };
-            let found = match std::env::var("CARD") {
-                Ok(card) => {
-                    let device = eigenforge_runtime::Device::parse(&card).unwrap();
-                    let engine = eigenforge_runtime::backend::DeviceBackend::new(&device).unwrap();
-                    crate::run::run_on(engine, &chain, &options, None, |_| {}).unwrap()
-                }
-                Err(_) => crate::run::run(&chain, &options, None, |_| {}).unwrap(),
-            };
-            println!(
-                "{name} m {states} {}: energy {:.10} variance {:.2e}",
-                update.name(),
-                found.energy,
-                found.variance.unwrap_or(f64::NAN)
-            );
-            for sweep in &found.sweeps {
-                let p = sweep.phases;
-                println!(
-                    "  m {:>4} noise {:.0e} E {:.10} cut {:.10} disc {:.2e} lost {:.1e} prod {:>5} {:.3} s: plan {:.3} solve {:.3} trunc {:.3} carry {:.3}",
-                    sweep.kept,
-                    sweep.noise,
-                    sweep.energy,
-                    sweep.kept_energy.unwrap_or(f64::NAN),
-                    sweep.discarded,
-                    sweep.lost.unwrap_or(f64::NAN),
-                    sweep.products,
-                    sweep.seconds,
-                    p.plan,
-                    p.solve,
-                    p.truncate,
-                    p.carry
-                );
-            }
-            for warning in &found.warnings {
-                println!("  warning: {warning}");
-            }
-        }
-    }
+fn memcheck_cores_and_cards_grow_the_same_bonds() {
+    let Some(device) = card_or_simulated(Schedule::Forward) else { return };
+    let chain = spins(6);
+    let (states, update) = (vec![5, 6], UpdateChoice::Expanding);
+    let options = Options { states, sweeps: 3, noise: Some(vec![1e-4]), update, tolerance: 1e-9, ..Options::default() };
+    let cores = crate::run::run(&chain, &options, None, |_| {}).unwrap();
+    let card = crate::run::run_on(DeviceBackend::new(&device).unwrap(), &chain, &options, None, |_| {}).unwrap();
+    assert!((cores.energy - card.energy).abs() < 1e-8, "{} is not {}", card.energy, cores.energy);
+    let (cores, card) = (cores.sweeps.last().unwrap(), card.sweeps.last().unwrap());
+    assert_eq!((cores.kept, cores.dimension), (card.kept, card.dimension));
+    assert!((cores.discarded - card.discarded).abs() < 1e-3 * cores.discarded + 1e-12, "{cores:?} {card:?}");
 }

@@ -128,10 +128,11 @@ pub(crate) fn settled_points(options: &Options, sweeps: &[SweepRecord]) -> Vec<(
     for pair in sweeps.windows(2) {
         let [before, last] = pair else { continue };
         let same = before.states == last.states && before.noise == 0.0 && last.noise == 0.0;
-        let close = (before.energy - last.energy).abs() <= (IMPROVEMENT * last.discarded).max(options.tolerance);
+        let (earlier, energy) = (before.compared_energy(options), last.compared_energy(options));
+        let close = (earlier - energy).abs() <= (IMPROVEMENT * last.discarded).max(options.tolerance);
         if same && close && last.discarded > 0.0 {
             points.retain(|(states, ..)| *states != last.states);
-            points.push((last.states, last.discarded, last.energy));
+            points.push((last.states, last.discarded, energy));
         }
     }
     points.into_iter().map(|(_, discarded, energy)| (discarded, energy)).collect()

@@ -273,7 +273,8 @@ fn settled(options: &Options, rounding: f64, sweeps: &[SweepRecord]) -> Option<S
         let average = before.average.zip(last.average).map_or(0.0, |(before, last)| change(before, last));
         // What is left to gain is small beside what truncation costs.
         let least = options.tolerance.max(options.improvement * last.truncation());
-        let changed = change(before.energy, last.energy).max(average);
+        let energy = |sweep: &SweepRecord| sweep.compared_energy(options);
+        let changed = change(energy(before), energy(last)).max(average);
         if comparable && (changed < least || changed < STALLED * rounding && is_stalled(options, sweeps)) {
             return Some(SweepStop::Converged);
         }
@@ -289,13 +290,15 @@ fn settled(options: &Options, rounding: f64, sweeps: &[SweepRecord]) -> Option<S
 /// Whether the last sweep without noise changed the energy by as much as the one before it.
 fn is_stalled(options: &Options, sweeps: &[SweepRecord]) -> bool {
     let [.., first, before, last] = sweeps else { return false };
-    let change = |before: &SweepRecord, last: &SweepRecord| (before.energy - last.energy).abs();
+    let energy = |sweep: &SweepRecord| sweep.compared_energy(options);
+    let change = |before: &SweepRecord, last: &SweepRecord| (energy(before) - energy(last)).abs();
     options.is_settled(sweeps.len() - 3) && change(before, last) >= SHRINKS * change(first, before)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::UpdateChoice;
 
     #[test]
     fn a_search_ends_when_the_energy_has_settled_or_truncation_costs_far_more_than_a_sweep_gains() {
@@ -320,6 +323,16 @@ mod tests {
         let schedule = Options { states: vec![16, 32, 64], sweeps: 3, ..options.clone() };
         assert_eq!(stop(&schedule, &[0.0, -1e-2, -1e-13], 0.0), Some(SweepStop::Converged), "with more states");
         assert_eq!(stop(&schedule, &[0.0, -1e-2, -1e-7], 0.0), Some(SweepStop::Sweeps));
+        let kept = |kept: f64| SweepRecord {
+            states: 64,
+            energy: -1.0 - kept,
+            kept_energy: Some(-1.0),
+            ..SweepRecord::default()
+        };
+        let expanding = Options { update: UpdateChoice::Expanding, ..options.clone() };
+        let sweeps = [kept(1e-3), kept(1e-2)];
+        assert_eq!(settled(&expanding, 1e-15, &sweeps), Some(SweepStop::Converged), "the kept state is the same");
+        assert_eq!(settled(&options, 1e-15, &sweeps), None);
         let longer = Options { sweeps: 5, ..schedule };
         assert_eq!(stop(&longer, &[0.0, -1e-2, -1e-13], 0.0), None, "sweeps are left");
     }

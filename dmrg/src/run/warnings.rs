@@ -66,7 +66,8 @@ impl DmrgResult {
     fn unsettled(&self, options: &Options, chain: &Chain) -> String {
         let change = match self.sweeps.as_slice() {
             [.., a, b] => {
-                format!("the last sweep changed the energy by {:.1e}", chain.units.scale * (a.energy - b.energy).abs())
+                let change = a.compared_energy(options) - b.compared_energy(options);
+                format!("the last sweep changed the energy by {:.1e}", chain.units.scale * change.abs())
             }
             _ => "two sweeps are needed for a comparison".into(),
         };

@@ -54,6 +54,12 @@ impl SweepRecord {
         self.discarded.min(self.lost.unwrap_or(f64::INFINITY))
     }
 
+    /// The energy that is compared from sweep to sweep. Of bonds that grow it is that of the state that is kept: which states join a bond is
+    /// random to a small part, and so is its energy before the cut.
+    pub(crate) fn compared_energy(&self, options: &Options) -> f64 {
+        self.kept_energy.filter(|_| options.expands()).unwrap_or(self.energy)
+    }
+
     pub(crate) fn add(&mut self, bond: &BondRecord) {
         self.energy = self.energy.min(bond.energy);
         self.kept_energy = lower(self.kept_energy, bond.before);

@@ -109,3 +109,54 @@ pub(super) fn keep_best_thin(
     let kept = tables.carried(|()| Ok::<_, BackendError>(data))?;
     Ok(Some(Truncated { kept, centre, discarded: (1.0 - square).max(0.0), weights: stay, spectrum: weights }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::truncate::keep_best;
+    use super::*;
+    use crate::block::blocks::{WaveLayout, facing};
+    use eigenforge_runtime::seeded::vector;
+    use eigenforge_runtime::simulate::Schedule;
+    use eigenforge_runtime::testing::card_or_simulated;
+
+    /// Sectors twice as tall as wide: what stays is orthonormal and discards what the rows' decomposition discards.
+    #[test]
+    fn memcheck_tall_sectors_keep_what_their_rows_keep() {
+        let Some(device) = card_or_simulated(Schedule::Forward) else { return };
+        let engine = DeviceBackend::new(&device).unwrap();
+        for (side, left, right) in [(Side::Left, [26, 17], [12, 9]), (Side::Right, [12, 9], [26, 17])] {
+            let (left, right, total) = facing(&left, &right);
+            let layout = WaveLayout::new(&left.sectors, &right.sectors, total);
+            let mut data: Vec<f64> = vector(layout.length, 3);
+            // The narrow side's states fall in weight.
+            for sector in &layout.sectors {
+                for (i, j) in (0..sector.rows).flat_map(|i| (0..sector.columns).map(move |j| (i, j))) {
+                    let narrow = if side == Side::Left { j } else { i };
+                    data[sector.offset + i + j * sector.rows] *= 0.3f64.powi(narrow as i32);
+                }
+            }
+            let norm = data.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let data = engine.upload(data.iter().map(|x| x / norm).collect()).unwrap();
+            let wave = Wave { layout: &layout, data: &data, left: &left, right: &right };
+            let limits = TruncationLimits { most: 12, least: 1, discarded: 0.0, factored: None };
+            let host = |found: Truncated<PoolBuffer>| {
+                found.carried(|data| engine.download(&data).map(std::borrow::Cow::into_owned)).unwrap()
+            };
+            let found = host(keep_best_thin(&engine, wave, side, limits).unwrap().unwrap());
+            let expected = host(keep_best(&engine, wave, side, limits).unwrap());
+            assert_eq!(found.kept.kept, expected.kept.kept, "{side:?}");
+            assert!(expected.discarded > 1e-9 && (found.discarded - expected.discarded).abs() < 1e-13, "{side:?}");
+            for block in &found.kept.blocks {
+                let column = |j: usize| &found.kept.data[block.offset + j * block.rows..][..block.rows];
+                for (i, j) in (0..block.columns).flat_map(|i| (0..=i).map(move |j| (i, j))) {
+                    let overlap: f64 = column(i).iter().zip(column(j)).map(|(a, b)| a * b).sum();
+                    assert!((overlap - if i == j { 1.0 } else { 0.0 }).abs() < 1e-13, "{side:?} {i} {j}");
+                }
+            }
+            let square: f64 = found.centre.data.iter().map(|x| x * x).sum();
+            assert!((square - 1.0).abs() < 1e-13, "{square}");
+            let other = if side == Side::Left { Side::Right } else { Side::Left };
+            assert!(keep_best_thin(&engine, wave, other, limits).unwrap().is_none(), "not tall");
+        }
+    }
+}
