@@ -73,14 +73,14 @@ const LARGEST_CIRCLES: [(&str, usize); 13] = [
 /// each by itself), and methods and fields of public types. A change that needs more says why in its commit, and one that needs fewer
 /// lowers the number.
 const MOST_REACHED: [(&str, Surface); 11] = [
-    ("src", Surface { names: 194, members: 715 }),
+    ("src", Surface { names: 194, members: 720 }),
     ("core/src", Surface { names: 148, members: 484 }),
     ("product/src", Surface { names: 83, members: 252 }),
     ("exact/src", Surface { names: 58, members: 235 }),
     ("ci/src", Surface { names: 62, members: 258 }),
     ("dmrg/src", Surface { names: 61, members: 478 }),
     ("tensors/src", Surface { names: 61, members: 310 }),
-    ("runtime/src", Surface { names: 324, members: 975 }),
+    ("runtime/src", Surface { names: 324, members: 978 }),
     ("templates/src", Surface { names: 170, members: 1001 }),
     ("su3/src", Surface { names: 21, members: 75 }),
     ("grammar/src", Surface { names: 39, members: 43 }),

@@ -12,20 +12,19 @@ use crate::scalar::Scalar;
 use eigenforge_templates::{Cost, ElementFunctionText};
 use std::sync::Arc;
 
-/// The name of a diagonal's negative in texts.
-const NEGATED: &str = "negated";
-
 /// −A.
 struct Negated<'a, T: Scalar> {
     inner: &'a dyn LinearOperator<T>,
     algebra: Algebra,
 }
 
-/// −f as a text.
+/// −f as a text of the same name: in its own text f has another one.
 pub(super) fn negated_text(function: &ElementFunctionText) -> ElementFunctionText {
+    let name = &function.name;
     let passed: String = function.parameters.iter().map(|parameter| format!(", {}", parameter.name)).collect();
-    let (head, value) = (format!("{}\n", function.source), format!("-{}(i{passed})", function.name));
-    ElementFunctionText::new(&head, "value_t", NEGATED, function.parameters.clone(), &value)
+    let head = format!("#define {name} plain_{name}\n{}\n#undef {name}\n", function.source);
+    let value = format!("-plain_{name}(i{passed})");
+    ElementFunctionText::new(&head, "value_t", name, function.parameters.clone(), &value)
 }
 
 impl<T: Scalar> LinearOperator<T> for Negated<'_, T> {

@@ -23,11 +23,11 @@ const BESIDE: usize = 2;
 /// Steps of the chain that tells the density of states.
 const STEPS: usize = 120;
 /// States inside the first cut: so many, and so many for each that is searched for.
-const INSIDE: [f64; 2] = [6.0, 1.5];
+const INSIDE: [f64; 2] = [16.0, 2.0];
 /// The widest cut, in parts of the reach: beyond, the square of the distance is the filter.
 const WIDEST: f64 = 0.7;
 /// Multiplies by the filter before a cut may be too narrow: so many, and so many for each state that is searched for.
-const PATIENCE: [usize; 2] = [80, 8];
+const PATIENCE: [usize; 2] = [40, 8];
 /// Rounds of the filter on its states, where their residuals are too large.
 const ROUNDS: usize = 4;
 
@@ -71,7 +71,8 @@ pub(super) fn solve<T: Scalar>(
         return Err(DeviceError::NotOverRanks { what, instead }.into());
     }
     let own = filter_options(options, operator.dimension());
-    Run::new(operator, options).plan_memory(operator, "a filter", VECTORS + own.states, "")?;
+    let run = Run::new(operator, options);
+    run.plan_memory(operator, "a filter", VECTORS + own.states, "")?;
     let mut window = first_window(operator, &own, value)?;
     let patience = PATIENCE[0] + PATIENCE[1] * own.states;
     loop {
@@ -88,14 +89,14 @@ pub(super) fn solve<T: Scalar>(
                 continue;
             }
             if found.stop != StopReason::MaxIterations || max_iterations == own.max_iterations {
-                return finish(operator, &filter, options, found, value);
+                return finish(&run, operator, &filter, found, value);
             }
         }
         let mut last = own;
         if let Some(checkpoint) = &mut last.checkpoint {
             checkpoint.identity += &format!(" by {window:?}");
         }
-        return finish(operator, &filter, options, solve_lowest(&filter, solver, &last)?, value);
+        return finish(&run, operator, &filter, solve_lowest(&filter, solver, &last)?, value);
     }
 }
 
@@ -147,18 +148,17 @@ fn first_window<T: Scalar>(
 
 /// Eigenpairs of A from states of its filter.
 fn finish<T: Scalar>(
+    run: &Run<'_, T>,
     operator: &dyn LinearOperator<T>,
     filter: &Filter<'_, T>,
-    options: &SolveOptions,
     found: Eigenpairs<T>,
     value: f64,
 ) -> Result<Eigenpairs<T>, SolveError> {
-    let run = Run::new(operator, options);
     let filtered = |count: usize| count * filter.multiplies();
     let is_complete = found.levels.iter().all(|level| level.complete);
     let mut multiplies = filtered(found.multiplies);
     let vectors: Vec<Vector<T>> = found.vectors.into_iter().chain(found.extra_vectors).collect();
-    let mut pairs = assemble(&run, true_states(&run, operator, vectors)?, is_complete, value);
+    let mut pairs = assemble(run, true_states(run, operator, vectors)?, is_complete, value);
     let mut rest = pairs.1;
     for _ in 0..ROUNDS {
         if pairs.0.residuals.iter().all(|residual| *residual <= run.tolerance) {
@@ -173,7 +173,7 @@ fn finish<T: Scalar>(
             run.algebra.orthonormalise(&mut image, &sharper.iter().collect::<Vec<_>>())?;
             sharper.push(image);
         }
-        pairs = assemble(&run, true_states(&run, operator, sharper)?, is_complete, value);
+        pairs = assemble(run, true_states(run, operator, sharper)?, is_complete, value);
         rest = pairs.1;
     }
     let pairs = pairs.0;
@@ -199,7 +199,7 @@ fn finish<T: Scalar>(
         iterations: found.iterations,
         multiplies: multiplies + run.multiplies(),
         stop,
-        seconds: found.seconds + run.elapsed(),
+        seconds: run.elapsed(),
         notes,
         ..pairs
     })

@@ -3,8 +3,11 @@
 use crate::operators::Sparse;
 use crate::solvers::{chain, options};
 use crate::test_devices;
+use eigenforge_runtime::simulate::Schedule;
 use eigenforge_runtime::solvers::*;
-use eigenforge_runtime::{Device, LinearOperator, SolveError};
+use eigenforge_runtime::testing::devices_of_many_launches;
+use eigenforge_runtime::{Device, ElementFunction, LinearOperator, Result, SolveError, Vector};
+use eigenforge_templates::{Cost, ElementFunctionText};
 use std::sync::{Arc, Mutex};
 
 /// Levels of a spectrum in the order of a part: (value, states).
@@ -131,6 +134,48 @@ fn a_filter_finds_states_deep_inside_a_long_spectrum() {
         assert!((value - near).abs() < 1e-9, "{:?} against {:?}", found.values, &exact[..k]);
     }
     assert!(found.levels.iter().all(|level| level.complete && level.multiplicity == 1), "{:?}", found.notes);
+}
+
+/// A matrix whose diagonal is a text as well.
+struct WithDiagonal(Sparse);
+
+impl LinearOperator<f64> for WithDiagonal {
+    fn dimension(&self) -> usize {
+        self.0.rows.len()
+    }
+    fn device(&self) -> &Device {
+        &self.0.device
+    }
+    fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>) -> Result<f64> {
+        self.0.apply(x, y)
+    }
+    fn diagonal(&self) -> Option<ElementFunction> {
+        let text = ElementFunctionText::new("", "double", "diagonal", Vec::new(), "(double)(i * 37 % 101) * 0.3");
+        let fill = |start: usize, out: &mut [f64]| {
+            out.iter_mut().enumerate().for_each(|(k, out)| *out = 0.3 * ((start + k) * 37 % 101) as f64);
+        };
+        Some(ElementFunction { text, arguments: Vec::new(), host: Arc::new(fill) })
+    }
+    fn norm_bound(&self) -> f64 {
+        LinearOperator::<f64>::norm_bound(&self.0)
+    }
+    fn cost(&self) -> Cost {
+        LinearOperator::<f64>::cost(&self.0)
+    }
+}
+
+/// Davidson's method takes the negative of a diagonal, in generated text too.
+#[test]
+fn the_text_of_a_diagonal_is_negated_for_the_highest_states() {
+    let n = 90;
+    let devices = devices_of_many_launches(Schedule::Forward).into_iter().chain([Device::cpu()]);
+    for device in devices {
+        let entries = (0..n).map(|i| (i, i, 0.3 * (i * 37 % 101) as f64)).chain((1..n).map(|i| (i - 1, i, 0.5)));
+        let matrix = WithDiagonal(Sparse::new(&device, n, entries));
+        let options = SolveOptions { part: SpectrumPart::Highest, ..options(2, 1e-10) };
+        let found = solve::<f64>(&matrix, Solver::Davidson, &options).unwrap();
+        check(&matrix.0, SpectrumPart::Highest, Solver::Davidson, &found, 2);
+    }
 }
 
 /// Progress and history are of A itself, and what a filter cannot do is refused by name.
