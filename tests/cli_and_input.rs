@@ -46,6 +46,8 @@ mod options;
 mod outputs;
 #[path = "cli_and_input/overrides.rs"]
 mod overrides;
+#[path = "cli_and_input/parts.rs"]
+mod parts;
 #[path = "cli_and_input/quoted.rs"]
 mod quoted;
 #[path = "cli_and_input/ranks.rs"]

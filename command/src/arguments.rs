@@ -3,7 +3,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use eigenforge::export::ExportFormat;
-use eigenforge::input::SOLVERS;
+use eigenforge::input::{ALL_STATES, SOLVERS};
 use eigenforge::path::Stage;
 use eigenforge::sparse::{FormatChoice, FormatName};
 use eigenforge::su3::MOST_N_MAX;
@@ -25,7 +25,7 @@ const AFTER: &str = "Start with: eigenforge solve examples/hubbard_4x4.toml\n\n\
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Find the lowest eigenstates of a model
+    /// Find eigenstates of a model: the lowest, the highest, or those nearest to an energy
     Solve(SolveArguments),
     /// Spectral functions of a lattice model, at every momentum: what [spectrum] of the file asks for
     Spectrum(CurveArguments),
@@ -49,6 +49,8 @@ pub(super) enum Command {
     Bench(BenchArguments),
     /// Multiply a sparse matrix: row statistics, size in each format, the format chosen, time and bandwidth
     Spmv(SpmvArguments),
+    /// Overlaps of the eigenvectors of two runs, and the fidelity of their levels
+    Overlap(OverlapArguments),
     /// Write H of a lattice model for other programs: sparse matrix or Pauli strings
     Export(ExportArguments),
     /// SU(3) coefficients, and nucleon-nucleon interactions as SU(3) x SU(2) tensors
@@ -68,9 +70,9 @@ pub(super) struct SolveArguments {
     /// The eigensolver: auto, lobpcg, lanczos, davidson, olsen or dense
     #[arg(long, value_parser = solver)]
     pub solver: Option<SolverWish>,
-    /// Number of lowest eigenstates
-    #[arg(long, value_name = "K", value_parser = at_least_one)]
-    pub states: Option<usize>,
+    /// Number of eigenstates: the lowest, unless the file has `which` or `near`; or all, by dense diagonalisation
+    #[arg(long, value_name = "K", value_parser = states)]
+    pub states: Option<StatesWish>,
     /// all: solve every symmetry sector of a lattice model, and put their levels together; as if [symmetry] had "all" for k,
     /// irrep or reflection, spin_inversion, exchange and particle_hole where H has them; charges run if [sector] has "all" for them
     #[arg(long, value_name = "SECTORS", value_parser = ["all"])]
@@ -118,6 +120,18 @@ impl SolveArguments {
     pub fn seconds_between_saves(&self) -> f64 {
         self.checkpoint_every.unwrap_or(30.0)
     }
+}
+
+/// `overlap`.
+#[derive(Debug, Args)]
+pub(super) struct OverlapArguments {
+    /// The vectors of a run: its vectors.npz (`solve --vectors`), or the folder with it
+    pub first: PathBuf,
+    /// Those of another run in the same basis
+    pub second: PathBuf,
+    /// Print one JSON object, and nothing else, on standard output
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Of `spectrum`, `thermal` and `evolve`.
@@ -481,6 +495,16 @@ fn solver(word: &str) -> Result<SolverWish, String> {
     let known = SOLVERS;
     let choice = known.iter().find(|(name, _)| *name == word).map(|(_, choice)| *choice);
     choice.ok_or_else(|| format!("expected {}", known.map(|(name, _)| name).join(", ")))
+}
+
+/// A number of states, or `None` for all.
+pub(super) type StatesWish = Option<usize>;
+
+fn states(text: &str) -> Result<StatesWish, String> {
+    match text {
+        ALL_STATES => Ok(None),
+        number => at_least_one(number).map(Some).map_err(|expected| format!("{expected}, or all")),
+    }
 }
 
 /// The name of an architecture.

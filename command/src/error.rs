@@ -16,6 +16,8 @@ pub(super) enum CommandError {
          out of the file"
     )]
     TooFine { tolerance: f64, least: f64 },
+    #[error("{0}")]
+    Solver(String),
     #[error("--vectors needs a folder to write to: add --output DIR, or `folder` in the file's [output]")]
     VectorsWithoutFolder,
     #[error(

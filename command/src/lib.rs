@@ -25,6 +25,7 @@ mod failure;
 mod inspect;
 mod output;
 mod output_folder;
+mod overlap;
 mod overrides;
 mod profile;
 mod progress;
@@ -91,6 +92,7 @@ fn run(words: Vec<OsString>) -> ExitCode {
         Command::Cache(arguments) => cache::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
         Command::Spmv(arguments) => spmv::run(arguments),
+        Command::Overlap(arguments) => overlap::run(arguments),
         Command::Export(arguments) => export::run(arguments),
         Command::Su3(arguments) => su3::run(&arguments.verb),
     };

@@ -279,7 +279,10 @@ fn change(arguments: &SolveArguments, file: &mut InputFile, of_sectors: bool) ->
         InputFile::Dmrg(file) => (&mut file.model.solve, &mut file.model.output),
     };
     solve.solver = arguments.solver.unwrap_or(solve.solver);
-    solve.states = arguments.states.unwrap_or(solve.states);
+    if let Some(states) = arguments.states {
+        (solve.all, solve.states) = (states.is_none(), states.unwrap_or(1));
+    }
+    solve.check_solver().map_err(CommandError::Solver)?;
     solve.tolerance = arguments.tolerance.unwrap_or(solve.tolerance);
     solve.max_iterations = arguments.max_iterations.unwrap_or(solve.max_iterations);
     solve.seed = arguments.seed.unwrap_or(solve.seed);

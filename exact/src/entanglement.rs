@@ -17,10 +17,14 @@ use eigenforge_runtime::solvers::symmetric_eigen;
 use eigenforge_runtime::{Device, SolveError};
 use ndarray::Array2;
 use num_complex::Complex64;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Rows of a block that is diagonalised at most: some minutes, and 0.5 GiB of a complex one.
 pub const LARGEST_BLOCK: usize = 4096;
+
+/// States of A up to which a density matrix is written: 0.25 GiB of complex numbers.
+pub const LARGEST_MATRIX: usize = 4096;
 
 /// −Σ w ln w over the eigenvalues of a density matrix.
 pub fn von_neumann_entropy(eigenvalues: &[f64]) -> f64 {
@@ -70,7 +74,7 @@ impl Subset {
 
 /// Numbers of things in the order in which they come: words, each of one of several states.
 #[derive(Default)]
-struct Numbering(HashMap<(usize, u128), usize>);
+pub(super) struct Numbering(pub(super) HashMap<(usize, u128), usize>);
 
 impl Numbering {
     fn number(&mut self, key: (usize, u128)) -> usize {
@@ -89,7 +93,7 @@ fn root(parents: &mut [usize], mut place: usize) -> usize {
 }
 
 /// An element of ψ(a, b).
-type Element = (usize, usize, Complex64);
+pub(super) type Element = (usize, usize, Complex64);
 
 /// The elements by blocks that share no row and no column.
 fn blocks(elements: &[Element], rows: usize, columns: usize) -> Vec<Vec<Element>> {
@@ -174,6 +178,12 @@ pub enum EntanglementError {
         /// The last that there is.
         last: usize,
     },
+    /// A matrix that is too large to be written.
+    #[error("{states} states of these sites, of {LARGEST_MATRIX} at most: take fewer sites")]
+    Matrix {
+        /// Its states.
+        states: usize,
+    },
     /// A block that is too large.
     #[error("a block of {states} states, of {LARGEST_BLOCK} at most: take fewer sites, or a smaller sector")]
     Block {
@@ -231,36 +241,11 @@ impl Model {
         states: &[Vec<Complex64>],
         subsets: &[Vec<usize>],
     ) -> Result<Vec<Result<Vec<f64>, EntanglementError>>, EntanglementError> {
-        self.check_entanglement(states.len())?;
-        let plain = self.plain().map_err(RunError::from)?;
-        let expanded: Option<Vec<Vec<Complex64>>> = match self.symmetric() {
-            Some(_) => {
-                let target = ResponseTarget { model: plain.clone(), operator: build::scalar(1.0) };
-                let level = LevelStates::new(self.clone(), states.to_vec());
-                let plain = |state| level.excited(state, &target).map_err(RunError::from);
-                Some((0..states.len()).map(plain).collect::<Result<_, _>>()?)
-            }
-            None => None,
-        };
-        let (states, layout) = (expanded.as_deref().unwrap_or(states), layout_of(&plain));
-        let share = 1.0 / (states.len().max(1) as f64).sqrt();
-        let of_subset = |sites: &Vec<usize>| -> Result<Vec<f64>, EntanglementError> {
-            if let Some(site) = sites.iter().find(|site| **site >= self.sites()) {
-                return Err(EntanglementError::Site { site: *site, last: self.sites().saturating_sub(1) });
-            }
-            let subset = Subset::new(&layout, sites);
-            let [mut rows, mut columns] = [Numbering::default(), Numbering::default()];
-            let mut elements = Vec::new();
-            for (state, amplitudes) in states.iter().enumerate() {
-                for (index, value) in amplitudes.iter().enumerate().filter(|(_, value)| **value != Complex64::ZERO) {
-                    let word = plain.basis().state(index as u64);
-                    let value = if subset.is_negative(word) { -share * value } else { share * value };
-                    let row = rows.number((0, word & subset.mask));
-                    elements.push((row, columns.number((state, word & !subset.mask)), value));
-                }
-            }
-            let all = blocks(&elements, rows.0.len(), columns.0.len());
-            drop((elements, rows, columns));
+        let level = PlainLevel::new(self, states)?;
+        let spectrum = |sites: &Vec<usize>| -> Result<Vec<f64>, EntanglementError> {
+            let Matrix { rows, columns, elements } = level.matrix(sites)?;
+            let all = blocks(&elements, rows.0.len(), columns);
+            drop((elements, rows));
             let all: Vec<Block> = all.into_iter().map(|block| Block::new(&block)).collect();
             if let Some(states) = all.iter().map(|block| block.rows).find(|rows| *rows > LARGEST_BLOCK) {
                 return Err(EntanglementError::Block { states });
@@ -272,6 +257,64 @@ impl Model {
             values.sort_by(|a, b| b.total_cmp(a));
             Ok(values)
         };
-        Ok(subsets.iter().map(of_subset).collect())
+        Ok(subsets.iter().map(spectrum).collect())
+    }
+}
+
+/// States of a level in the sector without its symmetry, each of length 1/√(their number).
+pub(super) struct PlainLevel<'s> {
+    pub(super) layout: SiteLayout,
+    plain: Model,
+    states: Cow<'s, [Vec<Complex64>]>,
+}
+
+/// ψ(a, b) of a set of sites A: rows are numbered by the word of A, columns by those of the rest in each state.
+pub(super) struct Matrix {
+    pub(super) rows: Numbering,
+    pub(super) columns: usize,
+    pub(super) elements: Vec<Element>,
+}
+
+impl<'s> PlainLevel<'s> {
+    /// States of length 1 of a model.
+    ///
+    /// # Errors
+    /// No room for the sector without its symmetry.
+    pub(super) fn new(model: &Model, states: &'s [Vec<Complex64>]) -> Result<PlainLevel<'s>, EntanglementError> {
+        model.check_entanglement(states.len())?;
+        let plain = model.plain().map_err(RunError::from)?;
+        let states = match model.symmetric() {
+            Some(_) => {
+                let target = ResponseTarget { model: plain.clone(), operator: build::scalar(1.0) };
+                let level = LevelStates::new(model.clone(), states.to_vec());
+                let plain = |state| level.excited(state, &target).map_err(RunError::from);
+                Cow::Owned((0..states.len()).map(plain).collect::<Result<_, _>>()?)
+            }
+            None => Cow::Borrowed(states),
+        };
+        Ok(PlainLevel { layout: layout_of(&plain), plain, states })
+    }
+
+    /// ψ(a, b) with the sites of A in front.
+    ///
+    /// # Errors
+    /// A site that there is not.
+    pub(super) fn matrix(&self, sites: &[usize]) -> Result<Matrix, EntanglementError> {
+        let last = self.plain.sites().saturating_sub(1);
+        if let Some(site) = sites.iter().find(|site| **site > last) {
+            return Err(EntanglementError::Site { site: *site, last });
+        }
+        let (subset, share) = (Subset::new(&self.layout, sites), 1.0 / (self.states.len().max(1) as f64).sqrt());
+        let [mut rows, mut columns] = [Numbering::default(), Numbering::default()];
+        let mut elements = Vec::new();
+        for (state, amplitudes) in self.states.iter().enumerate() {
+            for (index, value) in amplitudes.iter().enumerate().filter(|(_, value)| **value != Complex64::ZERO) {
+                let word = self.plain.basis().state(index as u64);
+                let value = if subset.is_negative(word) { -share * value } else { share * value };
+                let row = rows.number((0, word & subset.mask));
+                elements.push((row, columns.number((state, word & !subset.mask)), value));
+            }
+        }
+        Ok(Matrix { rows, columns: columns.0.len(), elements })
     }
 }

@@ -175,7 +175,7 @@ class Model:
         progress: Progress | None = None,
         **keys: Any,
     ) -> Result:
-        """Finds the lowest states.
+        """Finds the lowest states; with ``which="highest"`` the highest, with ``near=0.3`` those nearest to an energy, with ``states="all"`` all.
 
         ``states``, ``tolerance``, ``solver``, ``seed`` and others are keys of ``[solve]``, or of ``[dmrg]`` where the model has that section.
         ``sectors="all"`` solves every symmetry sector. Without ``vectors`` eigenvectors come to the host where they have at most 2²⁷ elements

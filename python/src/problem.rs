@@ -119,8 +119,8 @@ impl ProblemText {
     fn brings(&self) -> bool {
         match &self.file {
             InputFile::Lattice(file) => {
-                let states = file.solve.states as u128;
-                file.dimension().is_some_and(|dimension| dimension.saturating_mul(states) <= BROUGHT)
+                let states = |dimension| if file.solve.all { dimension } else { file.solve.states as u128 };
+                file.dimension().is_some_and(|dimension| dimension.saturating_mul(states(dimension)) <= BROUGHT)
             }
             InputFile::Ci(_) => true,
             _ => false,

@@ -66,7 +66,7 @@ def test_every_verb_of_the_command_is_here_or_is_named(command):
     verbs = {line.split()[0] for line in helped.split("Commands:")[1].split("Options:")[0].splitlines() if line.strip()}
     methods = {"solve", "spectrum", "thermal", "evolve", "inspect"}
     # What a script does with the command: caches, times, matrices of files, counts.
-    others = {"build", "doctor", "tune", "count", "cache", "bench", "spmv", "export", "su3", "help"}
+    others = {"build", "doctor", "tune", "count", "cache", "bench", "spmv", "export", "overlap", "su3", "help"}
     assert verbs == methods | others
     assert all(hasattr(ef.Model, verb) for verb in methods)
 
@@ -155,6 +155,18 @@ def test_progress_and_convergence():
     without = model.solve(vectors=False, device="cpu")
     with pytest.raises(ef.InputError, match="vectors=True"):
         _ = without.vectors
+
+
+def test_highest_nearest_and_all_states():
+    model = heisenberg(8)
+    whole = model.solve(states="all")
+    assert len(whole.energies) == len(whole.vectors) == 70 and whole.to_dict()["level_statistics"]["levels"] < 70
+    highest = model.solve(states=3, which="highest")
+    assert np.allclose(highest.energies, whole.energies[::-1][:3])
+    near = model.solve(states=2, near=0.31)
+    assert np.allclose(near.energies, sorted(whole.energies, key=lambda energy: abs(energy - 0.31))[:2])
+    with pytest.raises(ef.InputError, match="near"):
+        model.solve(near=0.31, which="highest")
 
 
 def test_results_are_pickled():

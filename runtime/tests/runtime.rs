@@ -14,6 +14,8 @@ mod olsen;
 mod operators;
 #[path = "runtime/overrides.rs"]
 mod overrides;
+#[path = "runtime/parts.rs"]
+mod parts;
 #[path = "runtime/products.rs"]
 mod products;
 #[path = "runtime/programs.rs"]

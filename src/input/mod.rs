@@ -52,7 +52,7 @@ pub(crate) use nearest::nearest as nearest_word;
 pub use observables::{ObservableText, ObservablesSpec};
 pub use problem::{InputError, InputProblem, TooManyStates, Wrong};
 pub(crate) use sector::{sector_keys, sector_text};
-pub use solve::{OutputSpec, SOLVERS, SolveSpec};
+pub use solve::{ALL_STATES, OutputSpec, SOLVERS, SolveSpec};
 pub use spectrum::{AveragedStates, SpectrumMethod, SpectrumSpec, WantedMomenta};
 pub use sweep::{JoinedPoint, MOST_POINTS, ParameterSweep, SweptPoint};
 pub(crate) use sweep::{label_of, short, value_of};
@@ -360,7 +360,7 @@ impl CiFile {
         let own = solve.as_ref().is_some_and(|section| section.has("states"));
         let mut solve = solve.map_or_else(SolveSpec::default, |section| solve::read(section, problems));
         if let Some(states) = states {
-            if own && states != solve.states {
+            if own && (solve.all || states != solve.states) {
                 let why = "give `states` once, in [ci] or in [solve]";
                 problems.add(file.place("ci"), Wrong::Conflict { key: "ci.states", other: "solve.states", why });
             }
@@ -590,6 +590,12 @@ impl ModelFile {
                 file.problem(key, Wrong::Conflict { key, other, why });
             }
         }
+        if let Some(key) = solve.unusual_key() {
+            let why = "its curves begin at the lowest states: leave it out, or write two files";
+            for other in ["spectrum", "thermal", "evolve"].into_iter().filter(|other| file.has(other)) {
+                file.problem("solve", Wrong::Conflict { key, other, why });
+            }
+        }
         let output = file.open("output").map_or_else(OutputSpec::default, solve::read_output);
         file.finish("section", |_| None);
 
@@ -750,7 +756,7 @@ impl fmt::Display for ModelFile {
         writeln!(out, "         {}", self.model.amplitudes())?;
         writeln!(out, "lattice  {}", self.lattice.describe())?;
         writeln!(out, "sector   {}: {dimension}", sector_text(&self.sector))?;
-        let states = if solve.states == 1 { "1 state".into() } else { format!("{} states", solve.states) };
+        let states = solve.states_text();
         let guard = solve.guard.map_or(String::new(), |guard| format!(", {guard} guard vectors"));
         write!(
             out,

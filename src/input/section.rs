@@ -173,6 +173,11 @@ impl<'a> Section<'a> {
         self.table.get(key).is_some_and(|value| matches!(value.get_ref(), DeValue::Table(_)))
     }
 
+    /// Whether a value is a text.
+    pub(super) fn is_word(&self, key: &'static str) -> bool {
+        self.table.get(key).is_some_and(|value| matches!(value.get_ref(), DeValue::String(_)))
+    }
+
     /// Whether a value is a list.
     pub(super) fn is_list(&self, key: &'static str) -> bool {
         self.table.get(key).is_some_and(|value| matches!(value.get_ref(), DeValue::Array(_)))

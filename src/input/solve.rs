@@ -4,7 +4,7 @@
 
 use super::problem::Wrong;
 use super::section::{Problems, Section};
-use eigenforge_runtime::solvers::{Preconditioner, SolveOptions, Solver, Start};
+use eigenforge_runtime::solvers::{Preconditioner, SolveOptions, Solver, SpectrumPart, Start};
 use eigenforge_templates::ScalarType;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -20,6 +20,12 @@ pub const SOLVERS: [(&str, Option<Solver>); 1 + Solver::WORDS.len()] = {
     words
 };
 
+/// The words of `which`.
+const PARTS: [(&str, SpectrumPart); 2] = [("lowest", SpectrumPart::Lowest), ("highest", SpectrumPart::Highest)];
+
+/// The word of `states` for all of them.
+pub const ALL_STATES: &str = "all";
+
 /// The words of `precision`.
 pub(super) const PRECISIONS: [(&str, ScalarType); 2] = [("f64", ScalarType::F64), ("f32", ScalarType::F32)];
 
@@ -32,8 +38,12 @@ const USUAL_IN_F32: f64 = 1e-5;
 pub struct SolveSpec {
     /// `solver`; none for "auto", which it is unless given.
     pub solver: Option<Solver>,
-    /// `states`: how many of the lowest eigenpairs; 1 unless given.
+    /// `states`: how many eigenpairs; 1 unless given. Of "all" it is 1 until the dimension is known.
     pub states: usize,
+    /// `states = "all"`: all states of the sector, by dense diagonalisation.
+    pub all: bool,
+    /// `which`, or `near`: the lowest eigenpairs unless given, the highest, or those nearest to an energy.
+    pub part: SpectrumPart,
     /// `tolerance` on the residual norm ‖Hx − λx‖, in parts of the norm of H; 1e-10 unless given.
     pub tolerance: f64,
     /// `max_iterations`: 2000 unless given.
@@ -63,6 +73,7 @@ impl SolveSpec {
     pub(crate) fn options(&self) -> SolveOptions {
         SolveOptions {
             states: self.states,
+            part: self.part,
             tolerance: self.tolerance,
             max_iterations: self.max_iterations,
             guard: self.guard,
@@ -87,6 +98,65 @@ impl SolveSpec {
         guard.into_iter().chain(preconditioner).collect()
     }
 
+    /// Takes the number of all states of a sector, where the file wants all: dense diagonalisation finds them.
+    pub(crate) fn resolve(&mut self, dimension: u64) {
+        if self.all {
+            self.states = usize::try_from(dimension).unwrap_or(usize::MAX);
+            self.solver.get_or_insert(Solver::Dense);
+        }
+    }
+
+    /// Why its solver does not find what it wants, with the key and what it is refused beside.
+    fn refusal(&self) -> Option<(&'static str, &'static str, &'static str)> {
+        let solver = self.solver?;
+        let is_near = matches!(self.part, SpectrumPart::Nearest(_));
+        match solver {
+            Solver::Dense => None,
+            _ if self.all => Some((
+                "states",
+                "solver",
+                "all states take the whole spectrum: solver = \"dense\", or leave `solver` out",
+            )),
+            Solver::Davidson | Solver::Olsen if is_near => Some((
+                "near",
+                "solver",
+                "the states nearest to an energy are found by \"lanczos\", \"lobpcg\" or \"dense\"",
+            )),
+            _ => None,
+        }
+    }
+
+    /// Refuses, for a command line that changed it, a solver that does not find what is wanted.
+    ///
+    /// # Errors
+    /// The reason, in words.
+    pub fn check_solver(&self) -> Result<(), String> {
+        self.refusal()
+            .map_or(Ok(()), |(key, _, why)| Err(format!("`{key}` and solver \"{}\": {why}", self.solver_name())))
+    }
+
+    /// "1 state", "the 3 highest states", "all states", "the 3 states nearest to 0.3": what is looked for.
+    pub(crate) fn states_text(&self) -> String {
+        let many = |states: usize| if states == 1 { "1 state".into() } else { format!("{states} states") };
+        match (self.all, self.part) {
+            (true, SpectrumPart::Lowest) => "all states".into(),
+            (true, SpectrumPart::Highest) => "all states, from the highest".into(),
+            (true, SpectrumPart::Nearest(energy)) => format!("all states, from the nearest to {energy}"),
+            (false, SpectrumPart::Lowest) => many(self.states),
+            (false, SpectrumPart::Highest) => format!("{} from the highest", many(self.states)),
+            (false, SpectrumPart::Nearest(energy)) => format!("{} nearest to {energy}", many(self.states)),
+        }
+    }
+
+    /// The key that wants other states than some of the lowest, if there is one.
+    pub(super) fn unusual_key(&self) -> Option<&'static str> {
+        match self.part {
+            SpectrumPart::Highest => Some("which"),
+            SpectrumPart::Nearest(_) => Some("near"),
+            SpectrumPart::Lowest => self.all.then_some("states"),
+        }
+    }
+
     /// The word of its solver.
     pub fn solver_name(&self) -> &'static str {
         self.solver.map_or("auto", Solver::name)
@@ -98,6 +168,8 @@ impl Default for SolveSpec {
         SolveSpec {
             solver: None,
             states: 1,
+            all: false,
+            part: SpectrumPart::Lowest,
             tolerance: 1e-10,
             max_iterations: 2000,
             seed: 1,
@@ -134,9 +206,23 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> SolveSpec {
         }
         tolerance.value
     });
+    let all = section.is_word("states") && section.choice("states", &[(ALL_STATES, ())]).is_some();
+    let states = if section.is_word("states") { None } else { section.count("states", 1) };
+    let which = section.choice("which", &PARTS).map(|part| part.value);
+    let near = section.number("near").map(|energy| SpectrumPart::Nearest(energy.value));
+    if which.is_some() && near.is_some() {
+        let why = "`which` is one end of the spectrum, and `near` an energy anywhere in it: leave one of them out";
+        section.problem("near", Wrong::Conflict { key: "near", other: "which", why });
+    }
+    if near.is_some() && precision == ScalarType::F32 {
+        let why = "the states nearest to an energy need vectors of f64: leave `precision` out";
+        section.problem("near", Wrong::Conflict { key: "near", other: "precision", why });
+    }
     let spec = SolveSpec {
+        all,
+        part: near.or(which).unwrap_or(default.part),
         solver: section.choice("solver", &SOLVERS).map_or(default.solver, |solver| solver.value),
-        states: section.count("states", 1).map_or(default.states, |states| states.value),
+        states: states.map_or(default.states, |states| states.value),
         tolerance,
         max_iterations: section.count("max_iterations", 1).map_or(default.max_iterations, |number| number.value),
         seed: section.count("seed", 0).map_or(default.seed, |seed| seed.value as u64),
@@ -148,6 +234,9 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> SolveSpec {
         precision,
         certify: section.flag("certify").unwrap_or(default.certify),
     };
+    if let Some((key, other, why)) = spec.refusal() {
+        section.problem(key, Wrong::Conflict { key, other, why });
+    }
     section.finish("key", |_| None);
     spec
 }

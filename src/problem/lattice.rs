@@ -26,8 +26,9 @@ impl LatticeProblem {
     ///
     /// # Errors
     /// An operator that cannot be diagonalised in its sector.
-    pub fn new(file: ModelFile) -> Result<LatticeProblem, OperatorError> {
+    pub fn new(mut file: ModelFile) -> Result<LatticeProblem, OperatorError> {
         let model = file.to_model()?;
+        file.solve.resolve(model.states());
         Ok(LatticeProblem { file, model })
     }
 

@@ -11,6 +11,7 @@ use crate::report::energy_text;
 use crate::sparse::Candidate;
 use eigenforge_product::{Diagonalisation, Eigenproblem, MultiplyPlan};
 use eigenforge_runtime::machine::Machine;
+use eigenforge_runtime::solvers::{Solver, SpectrumPart};
 use std::cell::OnceCell;
 use std::fmt::Write;
 
@@ -34,8 +35,9 @@ impl MoleculeProblem {
     ///
     /// # Errors
     /// A file is refused; orbitals, electrons or irreps that do not exist.
-    pub fn read(file: CiFile) -> Result<MoleculeProblem, MoleculeError> {
+    pub fn read(mut file: CiFile) -> Result<MoleculeProblem, MoleculeError> {
         let molecule = Molecule::read(&file.ci)?;
+        file.solve.resolve(molecule.space.len());
         Ok(MoleculeProblem { file, molecule, machine: Machine::h200(), plan: OnceCell::new() })
     }
 
@@ -54,7 +56,11 @@ impl MoleculeProblem {
     /// The solve that the file asks for.
     pub fn solve(&self) -> Diagonalisation<CiProblem<'_>> {
         let spec = &self.file.solve;
-        let solver = spec.solver.unwrap_or_else(|| CiSolve::choose(self.molecule.dimension()));
+        let solver = spec.solver.unwrap_or_else(|| match (CiSolve::choose(self.molecule.dimension()), spec.part) {
+            // Davidson's method has no diagonal of a filter.
+            (Solver::Davidson, SpectrumPart::Nearest(_)) => Solver::Lanczos,
+            (chosen, _) => chosen,
+        });
         CiProblem::new(&self.molecule.integrals, &self.molecule.space)
             .csfs(self.molecule.csfs.as_ref())
             .storage(self.file.ci.storage)
@@ -131,7 +137,7 @@ fn way_of_format(candidate: &Candidate) -> PlannedWay {
 impl Problem for MoleculeProblem {
     fn describe(&self) -> String {
         let (solve, integrals) = (&self.file.solve, &self.molecule.integrals);
-        let states = if solve.states == 1 { "1 state".into() } else { format!("{} states", solve.states) };
+        let states = solve.states_text();
         format!(
             "model    H = E_core + sum h_pq a+_p a_q + 1/2 sum (pq|rs) a+_p a+_r a_s a_q, real orbitals, in Hartree\n         \
              {}: {} orbitals, core energy {}\n{}\

@@ -1,11 +1,13 @@
 //! The part of a report that a diagonalised lattice model adds, and its summary for a terminal.
 
 use super::entanglement::{EntanglementRecord, write_entanglement};
+use super::spectrum::first_word;
 use super::{ClusterRecord, Outcome, ShapeRecord, Spectrum, StructureFactor, SymmetryRecord};
 use crate::basis::Sector;
 use crate::input::{sector_keys, sector_text};
 use crate::words::grouped;
 use eigenforge_product::PlannedChoice;
+use eigenforge_runtime::solvers::SpectrumPart;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
@@ -90,7 +92,8 @@ fn write_averages(outcome: &Outcome, out: &mut String) -> std::fmt::Result {
     }
     if !parts.is_empty() {
         let states = if level.averaged_over == 1 { "state" } else { "states" };
-        let over = format!("{} {states} of the lowest level", level.averaged_over);
+        let first = first_word(outcome.spectrum().map_or(SpectrumPart::Lowest, |spectrum| spectrum.which));
+        let over = format!("{} {states} of the {first} level", level.averaged_over);
         writeln!(out, "average of a site over the {over}: {}", parts.join(", "))?;
     }
     Ok(())

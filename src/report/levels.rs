@@ -2,12 +2,14 @@
 //!
 //! In: the rows of a sweep over symmetry sectors. Out: the lowest levels of all of them, ascending, each with how many states it has,
 //! their total spins, and in which sectors they are. They are the levels of the whole sector if the symmetry sectors together have all of
-//! its states. Levels of sectors are one level if their energies differ by no more than how far each may be from an eigenvalue: its
+//! its states. Where each sector was asked for its highest levels, or those nearest to an energy, it is these of all sectors, in that order.
+//! Levels of sectors are one level if their energies differ by no more than how far each may be from an eigenvalue: its
 //! residual, and the rounding of H, which is a share of its norm. Where charges run over all of their values it is the levels of all
-//! sectors. Above the highest level that was computed of a sector with more states nothing is listed, for states could be missing there.
+//! sectors. Beyond the last level that was computed of a sector with more states nothing is listed, for states could be missing there.
 
 use super::level_spin::{one_spin, spins_text};
 use super::{EnergyFormat, KeyValues, LevelRecord, MomentumRecord, ParameterSweepRecord, SpinCount, SweptOutcome};
+use eigenforge_runtime::solvers::SpectrumPart;
 use eigenforge_runtime::solvers::levels::{BoundedEnergy, group_levels};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -32,7 +34,7 @@ pub struct SectorLevel {
     /// How many of its states have each total spin, ascending; `None` where they are not all known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spins: Option<Vec<SpinCount>>,
-    /// How far it is above the lowest.
+    /// How far it is above the first: of the highest, 0 or less.
     #[serde(default)]
     pub above: f64,
     /// S, where all of its states have the same.
@@ -66,7 +68,22 @@ struct Found<'r> {
     level: &'r LevelRecord,
 }
 
+/// How far an energy is from where a part of the spectrum begins: levels are listed by it.
+fn distance(part: SpectrumPart, energy: f64) -> f64 {
+    match part {
+        SpectrumPart::Lowest => energy,
+        SpectrumPart::Highest => -energy,
+        SpectrumPart::Nearest(centre) => (energy - centre).abs(),
+    }
+}
+
 impl SweptOutcome {
+    /// Which of its levels were looked for.
+    pub(super) fn part(&self) -> SpectrumPart {
+        let which = self.report.get("which").cloned();
+        which.and_then(|which| serde_json::from_value(which).ok()).unwrap_or_default()
+    }
+
     /// Whether its levels have all states of the sector.
     fn has_all_states(&self) -> bool {
         self.levels.iter().map(|level| level.multiplicity as u64).sum::<u64>() == self.dimension
@@ -118,36 +135,44 @@ impl SweptOutcome {
 }
 
 impl ParameterSweepRecord {
+    /// Which levels of its points were looked for, where that is the same of all.
+    pub(super) fn part(&self) -> SpectrumPart {
+        self.points.first().map_or(SpectrumPart::Lowest, SweptOutcome::part)
+    }
+
     /// Puts together the lowest levels of all points; none where the points are not all symmetry sectors of one, or did not all converge.
     pub(crate) fn join_levels(&mut self) {
         if self.whole.is_none() || !self.converged() {
             return;
         }
+        let part = self.part();
         let mut found: Vec<Found<'_>> =
             self.points.iter().enumerate().flat_map(|(number, point)| point.bounded_levels(number)).collect();
         found.sort_by(|a, b| a.bounded.energy.total_cmp(&b.bounded.energy));
         // Up to here every sector's levels are known.
         let unfinished = self.points.iter().enumerate().filter(|(_, point)| !point.has_all_states());
-        let highest = unfinished.filter_map(|(number, point)| point.bounded_levels(number).last());
-        let known = highest
-            .map(|found| found.bounded.energy + found.bounded.error + found.bounded.rounding)
+        let last = unfinished.filter_map(|(number, point)| point.bounded_levels(number).last());
+        let known = last
+            .map(|found| distance(part, found.bounded.energy) + found.bounded.error + found.bounded.rounding)
             .fold(f64::INFINITY, f64::min);
         let groups = group_levels(&found.iter().map(|found| found.bounded).collect::<Vec<_>>());
         let mut rest = &found[..];
-        let mut levels = Vec::new();
+        let mut grouped = Vec::new();
         for size in groups.sizes {
             let (level, others) = rest.split_at(size);
-            if level[0].bounded.energy - level[0].bounded.error > known {
-                break;
-            }
-            levels.push(self.level_of_all(level));
+            grouped.push(level);
             rest = others;
         }
-        let told = levels.last().map_or(f64::NEG_INFINITY, |level: &SectorLevel| level.energy);
-        let undecided = groups.undecided.filter(|undecided| undecided.energy <= told);
+        grouped.sort_by(|a, b| distance(part, a[0].bounded.energy).total_cmp(&distance(part, b[0].bounded.energy)));
+        let is_known =
+            |level: &&&[Found<'_>]| distance(part, level[0].bounded.energy) - level[0].bounded.error <= known;
+        let mut levels: Vec<SectorLevel> =
+            grouped.iter().take_while(is_known).map(|level| self.level_of_all(level)).collect();
+        let told = levels.last().map_or(f64::NEG_INFINITY, |level| distance(part, level.energy));
+        let undecided = groups.undecided.filter(|undecided| distance(part, undecided.energy) <= told);
         self.warnings = undecided.map(|undecided| undecided.warning()).into_iter().collect();
-        let lowest = levels.first().map_or(0.0, |level: &SectorLevel| level.energy);
-        levels.iter_mut().for_each(|level| level.above = level.energy - lowest);
+        let first = levels.first().map_or(0.0, |level| level.energy);
+        levels.iter_mut().for_each(|level| level.above = level.energy - first);
         self.levels = levels;
     }
 
@@ -246,7 +271,12 @@ impl ParameterSweepRecord {
         };
         let _ = writeln!(
             out,
-            "\nlowest levels of {} ({} of the {} states of {sector})",
+            "\n{} of {} ({} of the {} states of {sector})",
+            match self.part() {
+                SpectrumPart::Lowest => "lowest levels".into(),
+                SpectrumPart::Highest => "highest levels".into(),
+                SpectrumPart::Nearest(energy) => format!("levels nearest to {energy}"),
+            },
             if together == whole { all } else { "the sectors above" },
             words(together.into()),
             words(whole.into())

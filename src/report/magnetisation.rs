@@ -4,6 +4,7 @@
 //! convex hull of E against Sz: between neighbours m < m' of it the state changes at h = (E(m') − E(m)) / (m' − m).
 
 use super::{ParameterSweepRecord, SweptOutcome};
+use eigenforge_runtime::solvers::SpectrumPart;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -35,7 +36,11 @@ impl ParameterSweepRecord {
     /// The magnetisation; `None` unless the sectors of several 2Sz ≥ 0 were solved and nothing but charges and symmetries changes.
     pub fn magnetisation(&self) -> Option<Magnetisation> {
         let of_sectors = |key: &String| key.starts_with("symmetry.") || key == TWO_SZ;
-        if !self.keys.iter().any(|key| key == TWO_SZ) || !self.keys.iter().all(of_sectors) || !self.converged() {
+        if self.part() != SpectrumPart::Lowest
+            || !self.keys.iter().any(|key| key == TWO_SZ)
+            || !self.keys.iter().all(of_sectors)
+            || !self.converged()
+        {
             return None;
         }
         let two_sz = |point: &SweptOutcome| point.values.get(TWO_SZ).and_then(Value::as_i64);

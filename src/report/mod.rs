@@ -26,6 +26,7 @@ mod irreps;
 pub(crate) mod json;
 mod lattice;
 mod level_spin;
+mod level_statistics;
 mod levels;
 mod magnetisation;
 mod method;
@@ -53,8 +54,10 @@ pub use cluster::{ClusterRecord, ComplexRecord, GeneratorRecord, MomentumRecord,
 pub use curves::CurveReport;
 pub use digits::{EnergyFormat, energy_text};
 pub use entanglement::EntanglementRecord;
+pub(crate) use entanglement::{LevelDensityMatrix, write_level_density_matrices};
 pub use lattice::LatticeRecord;
 pub use level_spin::{LevelSpinRecord, SpinCount};
+pub use level_statistics::LevelStatistics;
 pub use levels::{LevelSector, SectorLevel};
 pub use magnetisation::{Magnetisation, MagnetisationStep};
 pub use method::{Method, Stop};

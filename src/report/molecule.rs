@@ -2,6 +2,7 @@
 //!
 //! Energies are total, in Hartree, the core energy included. In the observables of the report sites are the orbitals of the space.
 
+use super::spectrum::first_word;
 use super::{Outcome, ShapeRecord, Spectrum, energy_text};
 use crate::ci::{CiBasis, CiSpec, ProductKind};
 use crate::sparse::Format;
@@ -69,7 +70,8 @@ impl MoleculeRecord {
         outcome.write_states(out, (" / Hartree", 16), spins)?;
         if !self.natural_occupations.is_empty() {
             let shown: Vec<String> = self.natural_occupations.iter().map(|n| format!("{n:.4}")).collect();
-            writeln!(out, "natural occupations of the lowest level: {}", shown.join(" "))?;
+            let first = first_word(self.spectrum.which);
+            writeln!(out, "natural occupations of the {first} level: {}", shown.join(" "))?;
         }
         if let Some(dipole) = &self.dipole {
             let shown: Vec<String> = dipole.iter().map(|component| format!("{component:.6}")).collect();

@@ -26,7 +26,7 @@ pub struct Outcome {
     pub schema: u32,
     /// The model file.
     pub model: ModelRecord,
-    /// The lowest energies, ascending: eigenvalues, or ⟨H⟩ of the states that DMRG found; none of a transformation.
+    /// The energies, the lowest ascending, those of another part of the spectrum in its order: eigenvalues, or ⟨H⟩ of the states that DMRG found; none of a transformation.
     #[serde(deserialize_with = "nullable")]
     pub energies: Vec<f64>,
     /// Why it ended.
@@ -36,7 +36,7 @@ pub struct Outcome {
     /// Why "auto" chose it; `null` where the solver was named.
     #[serde(default)]
     pub solver_reason: Option<String>,
-    /// Averages over the lowest level.
+    /// Averages over the lowest level, or the first of another part of the spectrum.
     pub observables: LevelAverages,
     /// Averages of the file's own observables in each state, of a degenerate level over all of its states, in the order of the energies.
     #[serde(default)]
@@ -328,7 +328,10 @@ impl Outcome {
         for (energy, spins) in states.mixed_levels() {
             writeln!(out, "the level at {energy} has states of several spins: {spins}")?;
         }
-        states.constant_line().map_or(Ok(()), |line| writeln!(out, "{line}"))
+        if let Some(line) = states.constant_line() {
+            writeln!(out, "{line}")?;
+        }
+        spectrum.level_statistics.map_or(Ok(()), |statistics| statistics.write_summary(out))
     }
 
     /// How an eigensolver ended, and what the residuals are measured by.

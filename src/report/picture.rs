@@ -4,6 +4,7 @@
 
 use super::picture_style::{BLUE, RED, draw_key, integer_label, stroke};
 use super::{HistoryPoint, Outcome, ReportError};
+use eigenforge_runtime::solvers::SpectrumPart;
 use plotters::prelude::*;
 
 const SIZE: (u32, u32) = (800, 480);
@@ -49,6 +50,10 @@ fn draw(
     let high = high.max(10.0 * low);
     // Whole decades, so that the axis labels are powers of ten.
     let (low, high) = (10f64.powf(low.log10().floor()), 10f64.powf(high.log10().ceil()));
+    let apart = match report.spectrum().map(|spectrum| spectrum.which) {
+        Some(SpectrumPart::Highest) => "energy below the highest",
+        _ => "energy above the lowest",
+    };
     let end = history.iter().map(|point| point.iteration).max().unwrap_or(0).max(1) as f64;
 
     let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
@@ -64,7 +69,7 @@ fn draw(
         .configure_mesh()
         .light_line_style(WHITE)
         .x_desc("iteration")
-        .y_desc(format!("residual norm, energy above the lowest{}", report.energy_unit()))
+        .y_desc(format!("residual norm, {apart}{}", report.energy_unit()))
         .x_label_formatter(&|x| integer_label(*x))
         .y_label_formatter(&|y| format!("{y:.0e}"))
         .label_style(("sans-serif", 14))
@@ -75,7 +80,7 @@ fn draw(
         .legend(move |(x, y)| stroke((x, y), BLUE.stroke_width(2)));
     chart
         .draw_series(LineSeries::new(errors.iter().copied(), RED.stroke_width(2)))?
-        .label("energy above the lowest")
+        .label(apart)
         .legend(move |(x, y)| stroke((x, y), RED.stroke_width(2)));
     let tolerance = limit.into_iter().flat_map(|limit| [(0.0, limit), (end, limit)]);
     chart

@@ -1,13 +1,16 @@
 //! What a diagonalisation certifies: residuals, levels, multiplicities. Lattice models and molecules share it.
 
 use super::record::nullable;
-use super::{HistoryPoint, LevelRecord, LevelSpinRecord, StatesFound, Stop};
-use eigenforge_runtime::solvers::StartUsed;
+use super::{HistoryPoint, LevelRecord, LevelSpinRecord, LevelStatistics, StatesFound, Stop};
+use eigenforge_runtime::solvers::{SpectrumPart, StartUsed};
 use serde::{Deserialize, Serialize};
 
 /// Certificates of the eigenvalues, and how they were found.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Spectrum {
+    /// Which eigenvalues these are, and so their order; left out of the lowest.
+    #[serde(default, skip_serializing_if = "is_lowest")]
+    pub which: SpectrumPart,
     /// ‖Hx − λx‖ of each energy, recomputed in f64.
     #[serde(deserialize_with = "nullable")]
     pub residuals: Vec<f64>,
@@ -38,12 +41,36 @@ pub struct Spectrum {
     /// What the search started from.
     #[serde(default)]
     pub start: StartUsed,
-    /// Lowest energy and largest residual by iteration.
+    /// The first energy and its residual by iteration.
     pub history: Vec<HistoryPoint>,
+    /// Of neighbouring levels, where all states of the sector were found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level_statistics: Option<LevelStatistics>,
+}
+
+/// Whether they are the lowest.
+fn is_lowest(part: &SpectrumPart) -> bool {
+    *part == SpectrumPart::Lowest
+}
+
+/// "lowest", "highest" or "nearest": the word of the first level.
+pub(super) fn first_word(part: SpectrumPart) -> &'static str {
+    match part {
+        SpectrumPart::Lowest => "lowest",
+        SpectrumPart::Highest => "highest",
+        SpectrumPart::Nearest(_) => "nearest",
+    }
 }
 
 impl Spectrum {
-    /// The multiplicity of each returned energy, from the levels in ascending order.
+    /// The statistics of its levels, which are all of a sector of so many states; nothing where states are missing.
+    pub(crate) fn with_statistics(self, dimension: u64) -> Spectrum {
+        let states: u64 = self.levels.iter().map(|level| level.multiplicity as u64).sum();
+        let level_statistics = (states == dimension).then(|| LevelStatistics::new(&self.levels)).flatten();
+        Spectrum { level_statistics, ..self }
+    }
+
+    /// The multiplicity of each returned energy, from the levels in their order.
     pub fn multiplicities_of(levels: &[LevelRecord]) -> Vec<usize> {
         levels.iter().flat_map(|level| std::iter::repeat_n(level.multiplicity, level.returned)).collect()
     }

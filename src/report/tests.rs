@@ -4,6 +4,7 @@ use super::*;
 use crate::basis::Sector;
 use crate::lattice::Lattice;
 use crate::observable::Average;
+use eigenforge_runtime::solvers::{SpectrumPart, StartUsed};
 use expect_test::expect;
 
 fn report() -> Outcome {
@@ -44,6 +45,8 @@ fn report() -> Outcome {
             degeneracy: 1,
             multiply: None,
             spectrum: Spectrum {
+                which: SpectrumPart::Lowest,
+                level_statistics: None,
                 residuals: vec![1e-9, 2e-9, 3e-9],
                 uncertainties: vec![1e-14, 3e-11, 3e-9],
                 rounding: 1e-13,
@@ -54,7 +57,7 @@ fn report() -> Outcome {
                 iterations: 12,
                 advice: None,
                 multiplies: 40,
-                start: eigenforge_runtime::solvers::StartUsed::Guess,
+                start: StartUsed::Guess,
                 history: (0..12)
                     .map(|iteration| HistoryPoint {
                         iteration,

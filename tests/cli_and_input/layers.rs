@@ -40,7 +40,16 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
             &["builder"],
         ],
     ),
-    ("src", &[&["export", "input"], &["report", "spmv"], &["error"], &["problem"], &["evolve", "spectrum", "thermal"]]),
+    (
+        "src",
+        &[
+            &["export", "input"],
+            &["report", "spmv"],
+            &["error"],
+            &["problem"],
+            &["evolve", "overlap", "spectrum", "thermal"],
+        ],
+    ),
 ];
 
 /// The most files that import each other in a circle, by crate. In the runtime, memory and kernels know the place of memory
@@ -65,14 +74,14 @@ const LARGEST_CIRCLES: [(&str, usize); 13] = [
 /// each by itself), and methods and fields of public types. A change that needs more says why in its commit, and one that needs fewer
 /// lowers the number.
 const MOST_REACHED: [(&str, Surface); 11] = [
-    ("src", Surface { names: 187, members: 691 }),
+    ("src", Surface { names: 194, members: 720 }),
     ("core/src", Surface { names: 148, members: 484 }),
-    ("product/src", Surface { names: 83, members: 251 }),
-    ("exact/src", Surface { names: 56, members: 232 }),
+    ("product/src", Surface { names: 83, members: 252 }),
+    ("exact/src", Surface { names: 58, members: 235 }),
     ("ci/src", Surface { names: 66, members: 279 }),
     ("dmrg/src", Surface { names: 62, members: 487 }),
     ("tensors/src", Surface { names: 61, members: 310 }),
-    ("runtime/src", Surface { names: 323, members: 974 }),
+    ("runtime/src", Surface { names: 324, members: 978 }),
     ("templates/src", Surface { names: 171, members: 1010 }),
     ("su3/src", Surface { names: 21, members: 75 }),
     ("grammar/src", Surface { names: 39, members: 43 }),

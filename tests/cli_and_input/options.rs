@@ -152,6 +152,8 @@ impl Inputs {
         let labels = "lambda1,mu1,kappa1,L1,lambda2,mu2,kappa2,L2,lambda3,mu3,kappa3,L3,rho\n";
         write("coefficients.csv", &format!("{labels}1,0,1,1,1,0,1,1,2,0,1,0,1\n"));
         write("symbols.csv", "type,twoj1,twoj2,twoj3,twoj4,twoj5,twoj6,twoj7,twoj8,twoj9\n6j,2,2,2,2,2,2,,,\n");
+        let vectors = ["solve", "@L", "--device", "cpu", "--vectors", "--output", "@vectors"];
+        assert_eq!(inputs.run(&vectors).status.code(), Some(0));
         for (model, edits) in [
             ("@L", "@edits-l"),
             ("@C", "@edits-c"),

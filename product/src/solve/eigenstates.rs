@@ -4,7 +4,7 @@ use eigenforge_runtime::solvers::{self, Eigenpairs, Level, StopReason};
 use eigenforge_runtime::{Device, LinearOperator, Scalar, SolveError};
 use eigenforge_templates::Cost;
 
-/// The lowest states of an operator.
+/// The states of an operator that were asked for.
 #[derive(Debug)]
 pub struct Eigenstates<T: Scalar = f64> {
     device: Device,
@@ -39,12 +39,12 @@ impl<T: Scalar> Eigenstates<T> {
         })
     }
 
-    /// The lowest energy.
+    /// The first energy: the lowest, unless another part of the spectrum was asked for.
     pub fn energy(&self) -> f64 {
         self.energies[0]
     }
 
-    /// The requested energies, ascending; of a molecule in Hartree, core included.
+    /// The requested energies, the lowest ascending, the highest descending, others by their distance from the energy asked for; of a molecule in Hartree, core included.
     pub fn energies(&self) -> &[f64] {
         &self.energies
     }

@@ -1,4 +1,4 @@
-//! The lowest states of H, for every family: options, set-up, search.
+//! The lowest states of H, the highest, or those nearest to an energy, for every family: options, set-up, search.
 //!
 //! ```text
 //! Eigenproblem + solver + options → Diagonalisation ─ plans: memory, ranks, solver, forecast
@@ -21,7 +21,7 @@ pub use eigenstates::Eigenstates;
 pub use problem::{Diagonalisable, Eigenproblem};
 
 use crate::ranks::RankPlan;
-use eigenforge_runtime::solvers::{self, Eigenpairs, SolveOptions, Solver};
+use eigenforge_runtime::solvers::{self, Eigenpairs, SolveOptions, Solver, SpectrumPart};
 use eigenforge_runtime::{Device, DeviceError, LinearOperator, Scalar, SolveError, trace};
 use eigenforge_templates::ScalarType;
 use std::time::Instant;
@@ -149,7 +149,11 @@ impl<P: Eigenproblem> Diagonalisation<P> {
         drop(span);
         let seconds = start.elapsed().as_secs_f64();
         let _solving = trace::span("solver", "solve");
-        let options = SolveOptions { taken_out: constant, ..self.real_options() };
+        let part = match self.options.part {
+            SpectrumPart::Nearest(energy) => SpectrumPart::Nearest(energy - constant),
+            part => part,
+        };
+        let options = SolveOptions { taken_out: constant, part, ..self.real_options() };
         Ok((solvers::solve(operator, self.solver, &options)?, seconds))
     }
 }

@@ -1,7 +1,9 @@
 //! What a user asks of a solve, option by option.
 
 use super::{Diagonalisation, Eigenproblem};
-use eigenforge_runtime::solvers::{CheckpointOptions, Preconditioner, Progress, SolveOptions, Solver, Start};
+use eigenforge_runtime::solvers::{
+    CheckpointOptions, Preconditioner, Progress, SolveOptions, Solver, SpectrumPart, Start,
+};
 use eigenforge_templates::ScalarType;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,7 +40,13 @@ impl<P: Eigenproblem> Diagonalisation<P> {
         self
     }
 
-    /// Sets the number of lowest states; 1 by default.
+    /// Sets which states are wanted: the lowest by default, the highest, or those nearest to an energy, with the constant of H in it.
+    pub fn part(mut self, part: SpectrumPart) -> Self {
+        self.options.part = part;
+        self
+    }
+
+    /// Sets the number of states; 1 by default.
     pub fn states(mut self, states: usize) -> Self {
         self.options.states = states;
         self

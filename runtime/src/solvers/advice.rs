@@ -38,7 +38,7 @@ fn slow<T: Scalar>(run: &Run<'_, T>, solver: Solver, main: &Main<T>, worst: f64)
     let mut helps = Vec::new();
     if let Some(gap) = main.gap.filter(|gap| *gap < NARROW * run.norm) {
         said.push(format!(
-            "the next level is only about {gap:.0e} above the last state, a narrow gap beside the norm {:.0e}",
+            "the next level is only about {gap:.0e} away from the last state, a narrow gap beside the norm {:.0e}",
             run.norm
         ));
         helps.push("a few more `states`".to_string());

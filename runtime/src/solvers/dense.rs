@@ -1,9 +1,9 @@
-//! Dense diagonalisation of matrices of small dimension on the host (faer).
+//! Dense diagonalisation of matrices of small dimension on the host (faer): the lowest states, or those nearest to a value.
 
 use super::checkpoint::{Saved, Saver};
 use super::ritz::{rayleigh_ritz, symmetric_eigen};
 use super::run::Run;
-use super::{Eigenpairs, SolvePhase, StartUsed, StopReason, certify};
+use super::{Eigenpairs, SolvePhase, SpectrumPart, StartUsed, StopReason, certify, nearest};
 use crate::device::Vector;
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
@@ -17,11 +17,11 @@ pub(super) fn bytes(n: usize) -> u64 {
     (n as u64).saturating_pow(2).saturating_mul(5 * 8)
 }
 
-/// The k lowest states and those that may be of the same level.
-struct Lowest<T: Scalar> {
+/// The k states that are wanted and those that may be of the same level, ascending.
+struct Wanted<T: Scalar> {
     values: Vec<f64>,
     vectors: Vec<Vector<T>>,
-    /// The first value that was left out, if any.
+    /// Of the lowest, the first value that was left out, if any.
     next: Option<f64>,
 }
 
@@ -36,17 +36,20 @@ pub(super) fn solve<T: Scalar>(
     let resumed = saver.take_resumed().map(|saved| restore(operator, saved)).transpose()?;
     // Until there is a result there is nothing to save, so signals need not wait.
     saver.search_has_ended()?;
-    let lowest = match resumed.flatten().filter(|lowest| lowest.values.len() >= k) {
-        Some(lowest) => lowest,
+    let wanted = match resumed.flatten().filter(|wanted| wanted.values.len() >= k) {
+        Some(wanted) => wanted,
         None => diagonalise(run, operator)?,
     };
-    let Lowest { values, vectors, next } = lowest;
+    let Wanted { values, vectors, next } = wanted;
     let scalars: Vec<f64> = values.iter().copied().chain(next).collect();
     saver.save("dense", 0, &scalars, &vectors.iter().collect::<Vec<_>>())?;
     let residuals = residuals(run, operator, &values, &vectors)?;
     let states = values.into_iter().zip(residuals).zip(vectors);
     let found = states.map(|((value, residual), vector)| certify::State { value, residual, vector }).collect();
-    let pairs = certify::assemble(run, found, true, next.map(|next| next - run.rounding()));
+    let pairs = match run.options.part {
+        SpectrumPart::Nearest(value) => nearest::assemble(run, found, true, value).0,
+        _ => certify::assemble(run, found, true, next.map(|next| next - run.rounding())),
+    };
     Ok(Eigenpairs { stop: StopReason::Dense, start: StartUsed::None, ..pairs })
 }
 
@@ -67,7 +70,7 @@ fn residuals<T: Scalar>(
 }
 
 /// A result from a checkpoint: as many values as vectors, and perhaps one more.
-fn restore<T: Scalar>(operator: &dyn LinearOperator<T>, saved: Saved) -> Result<Option<Lowest<T>>, SolveError> {
+fn restore<T: Scalar>(operator: &dyn LinearOperator<T>, saved: Saved) -> Result<Option<Wanted<T>>, SolveError> {
     let Some((values, next)) = saved.scalars.split_at_checked(saved.vectors.len()) else { return Ok(None) };
     let vectors = saved.vectors.iter().map(|saved| {
         let mut vector = operator.device().zeros::<T>(operator.dimension())?;
@@ -75,10 +78,10 @@ fn restore<T: Scalar>(operator: &dyn LinearOperator<T>, saved: Saved) -> Result<
         Ok(vector)
     });
     let vectors = vectors.collect::<Result<Vec<_>, SolveError>>()?;
-    Ok(Some(Lowest { values: values.to_vec(), vectors, next: next.first().copied() }))
+    Ok(Some(Wanted { values: values.to_vec(), vectors, next: next.first().copied() }))
 }
 
-fn diagonalise<T: Scalar>(run: &Run<'_, T>, operator: &dyn LinearOperator<T>) -> Result<Lowest<T>, SolveError> {
+fn diagonalise<T: Scalar>(run: &Run<'_, T>, operator: &dyn LinearOperator<T>) -> Result<Wanted<T>, SolveError> {
     let (n, device, k) = (operator.dimension(), operator.device(), run.options.states);
     let host = crate::device::Device::cpu();
     host.check_memory(&format!("the dense {n} x {n} matrix with its eigenvectors"), bytes(n))?;
@@ -86,16 +89,31 @@ fn diagonalise<T: Scalar>(run: &Run<'_, T>, operator: &dyn LinearOperator<T>) ->
     let _diagonalising = trace::span("solver", "diagonalise");
     let (values, vectors) = symmetric_eigen(&matrix)?;
     values.iter().try_for_each(|value| run.finite(*value, n).map(drop))?;
+    // States in the order in which they are wanted.
+    let distance = |value: f64| match run.options.part {
+        SpectrumPart::Nearest(centre) => (value - centre).abs(),
+        SpectrumPart::Lowest | SpectrumPart::Highest => value,
+    };
+    let by_distance = |values: &[f64]| {
+        let mut order: Vec<usize> = (0..values.len()).collect();
+        order.sort_by(|i, j| distance(values[*i]).total_cmp(&distance(values[*j])));
+        order
+    };
+    let order = by_distance(&values);
     // All that the eigensolver's residuals do not tell from the k-th are refined together.
-    let near = values[k - 1] + NEAR * run.norm;
-    let count = values.iter().take_while(|value| **value <= near).count();
-    let (lowest, columns) = refined(&matrix, &values, &vectors, count, run.norm)?;
-    let last = lowest[k - 1] + run.rounding();
-    let found = lowest.iter().take_while(|value| **value <= last).count();
-    let next = lowest.get(found).or(values.get(count)).copied();
-    let upload = |j: usize| Ok(device.upload(&(0..n).map(|i| T::from_f64(columns[(i, j)])).collect::<Vec<T>>())?);
-    let vectors = (0..found).map(upload).collect::<Result<Vec<_>, SolveError>>()?;
-    Ok(Lowest { values: lowest[..found].to_vec(), vectors, next })
+    let near = distance(values[order[k - 1]]) + NEAR * run.norm;
+    let chosen: Vec<usize> = order.iter().copied().take_while(|i| distance(values[*i]) <= near).collect();
+    let left_out = order.get(chosen.len()).map(|i| values[*i]);
+    let (refined, columns) = refined(&matrix, &values, &vectors, &chosen, run.norm)?;
+    let order = by_distance(&refined);
+    let last = distance(refined[order[k - 1]]) + run.rounding();
+    let mut found: Vec<usize> = order.iter().copied().take_while(|i| distance(refined[*i]) <= last).collect();
+    let next = order.get(found.len()).map(|i| refined[*i]).or(left_out);
+    let next = next.filter(|_| run.options.part == SpectrumPart::Lowest);
+    found.sort_unstable();
+    let upload = |j: &usize| Ok(device.upload(&(0..n).map(|i| T::from_f64(columns[(i, *j)])).collect::<Vec<T>>())?);
+    let vectors = found.iter().map(upload).collect::<Result<Vec<_>, SolveError>>()?;
+    Ok(Wanted { values: found.iter().map(|j| refined[*j]).collect(), vectors, next })
 }
 
 /// All of A, column by column, symmetrised.
@@ -126,38 +144,38 @@ const NEAR: f64 = 1e-9;
 /// Rounds of refinement: each squares the error of an eigenvector.
 const ROUNDS: usize = 2;
 
-/// The `count` lowest eigenpairs to rounding. The eigensolver leaves residuals of 1e-12 of the norm; the part r_i of a
+/// The chosen eigenpairs to rounding, ascending. The eigensolver leaves residuals of 1e-12 of the norm; the part r_i of a
 /// residual along another eigenvector v_i is removed by adding r_i / (λ − λ_i) v_i (Ogita and Aishima 2018), and parts
-/// too close for that by Rayleigh–Ritz among the lowest.
+/// too close for that by Rayleigh–Ritz among the chosen.
 fn refined(
     matrix: &Mat<f64>,
     values: &[f64],
     vectors: &Mat<f64>,
-    count: usize,
+    chosen: &[usize],
     norm: f64,
 ) -> Result<(Vec<f64>, Mat<f64>), SolveError> {
-    let near = NEAR * norm;
-    let mut lowest = vectors.subcols(0, count).to_owned();
-    let mut found = values[..count].to_vec();
+    let (near, count) = (NEAR * norm, chosen.len());
+    let mut refined = Mat::from_fn(values.len(), count, |i, j| vectors[(i, chosen[j])]);
+    let mut found: Vec<f64> = chosen.iter().map(|i| values[*i]).collect();
     for _ in 0..ROUNDS {
-        let mut residuals = matrix * &lowest;
+        let mut residuals = matrix * &refined;
         for j in 0..count {
-            (0..values.len()).for_each(|i| residuals[(i, j)] -= found[j] * lowest[(i, j)]);
+            (0..values.len()).for_each(|i| residuals[(i, j)] -= found[j] * refined[(i, j)]);
         }
         let along = vectors.transpose() * &residuals;
         let share = |i: usize, j: usize| {
             let apart = found[j] - values[i];
             if apart.abs() > near { along[(i, j)] / apart } else { 0.0 }
         };
-        lowest += vectors * Mat::from_fn(values.len(), count, share);
-        let images = matrix * &lowest;
+        refined += vectors * Mat::from_fn(values.len(), count, share);
+        let images = matrix * &refined;
         let rows = |m: Mat<f64>| (0..count).map(|i| (0..count).map(|j| m[(i, j)]).collect()).collect::<Vec<Vec<f64>>>();
-        let ritz = rayleigh_ritz(&rows(lowest.transpose() * images), &rows(lowest.transpose() * &lowest), count)?;
+        let ritz = rayleigh_ritz(&rows(refined.transpose() * images), &rows(refined.transpose() * &refined), count)?;
         if ritz.values.len() < count {
             break;
         }
-        lowest = &lowest * Mat::from_fn(count, count, |i, j| ritz.coefficients[i][j]);
+        refined = &refined * Mat::from_fn(count, count, |i, j| ritz.coefficients[i][j]);
         found = ritz.values;
     }
-    Ok((found, lowest))
+    Ok((found, refined))
 }

@@ -1,4 +1,5 @@
-//! Eigensolvers for the lowest states of a real symmetric operator, written once over [`crate::Device`].
+//! Eigensolvers for the lowest states of a real symmetric operator, written once over [`crate::Device`]. The highest are the lowest of −A, and
+//! those nearest to a value the lowest of a filter (`highest`, `nearest`).
 //!
 //! [`solve`] runs one of them and then certifies: true residuals, missed states, complete levels. Every threshold is a
 //! fraction of ‖A‖ ([`LinearOperator::norm_bound`]), so the unit of A does not matter. The solvers are in `lobpcg` (one
@@ -13,10 +14,13 @@ mod certify;
 mod checkpoint;
 mod davidson;
 mod dense;
+mod filter;
+mod highest;
 mod lanczos;
 pub mod lean;
 pub mod levels;
 mod lobpcg;
+mod nearest;
 mod olsen;
 mod options;
 mod orthonormal;
@@ -32,7 +36,7 @@ pub use lanczos::{
 };
 pub use options::{
     CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, ProgressFn, SolveOptions, SolvePhase, Solver,
-    Start, StartUsed, StopReason,
+    SpectrumPart, Start, StartUsed, StopReason,
 };
 pub use rehearsal::{EVERY_SIZE, LaunchedProgram, MatrixOutline, block_operations, rehearse};
 
@@ -55,7 +59,7 @@ impl PerScalar for SolveOfType {
     type Of<T: Scalar> = SolveFn<T>;
 }
 
-/// The lowest `options.states` eigenpairs of `operator`, with true residuals and multiplicities.
+/// The `options.states` lowest eigenpairs of `operator`, or those of another part of its spectrum, with true residuals and multiplicities.
 pub fn solve<T: Scalar>(
     operator: &dyn LinearOperator<T>,
     solver: Solver,
@@ -82,6 +86,19 @@ fn solve_f32(
 }
 
 fn solve_typed<T: Scalar>(
+    operator: &dyn LinearOperator<T>,
+    solver: Solver,
+    options: &SolveOptions,
+) -> Result<Eigenpairs<T>, SolveError> {
+    match options.part {
+        SpectrumPart::Lowest => solve_lowest(operator, solver, options),
+        SpectrumPart::Highest => highest::solve(operator, solver, options),
+        SpectrumPart::Nearest(value) => nearest::solve(operator, solver, options, value),
+    }
+}
+
+/// The lowest states; by dense diagonalisation those of any part.
+fn solve_lowest<T: Scalar>(
     operator: &dyn LinearOperator<T>,
     solver: Solver,
     options: &SolveOptions,
@@ -175,6 +192,8 @@ pub fn time_multiply<T: Scalar>(
 /// Device memory of a solve in addition to the operator's tables: names and bytes. `element` is the size of a vector's
 /// element.
 pub fn resident(dimension: usize, element: usize, solver: Solver, options: &SolveOptions) -> (String, u64) {
+    let nearest = matches!(options.part, SpectrumPart::Nearest(_)) && solver != Solver::Dense;
+    let options = &if nearest { nearest::filter_options(options, dimension) } else { options.clone() };
     let columns = options.columns(dimension);
     let (name, vectors) = match solver {
         Solver::Dense => {
@@ -188,6 +207,7 @@ pub fn resident(dimension: usize, element: usize, solver: Solver, options: &Solv
         _ if options.states == 1 => ("Lanczos", lanczos::VECTORS),
         _ => ("thick-restart Lanczos", lanczos::thick_vectors(options.states, dimension)),
     };
+    let vectors = vectors + if nearest { filter::VECTORS } else { 0 };
     let bytes = (vectors as u64).saturating_mul(dimension as u64).saturating_mul(element as u64);
     (format!("{vectors} vectors of {dimension} elements for {name}"), bytes)
 }

@@ -81,11 +81,26 @@ pub struct CheckpointOptions {
 /// Called with each line of progress.
 pub type ProgressFn = Arc<dyn Fn(&Progress) + Send + Sync>;
 
+/// Which eigenvalues are wanted, and in which order they come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpectrumPart {
+    /// The lowest, ascending.
+    #[default]
+    Lowest,
+    /// The highest, descending.
+    Highest,
+    /// Those nearest to this value of the operator, the nearest level first.
+    Nearest(f64),
+}
+
 /// The options of a solver.
 #[derive(Clone)]
 pub struct SolveOptions {
-    /// Number of lowest eigenpairs.
+    /// Number of eigenpairs.
     pub states: usize,
+    /// Which eigenpairs of the operator.
+    pub part: SpectrumPart,
     /// Tolerance on the residual norm ‖A x − λ x‖ of each unit vector x, relative to the operator's
     /// [norm](crate::LinearOperator::norm_bound): between 0 and 1.
     pub tolerance: f64,
@@ -120,6 +135,7 @@ impl Default for SolveOptions {
     fn default() -> SolveOptions {
         SolveOptions {
             states: 1,
+            part: SpectrumPart::Lowest,
             tolerance: 1e-10,
             max_iterations: 2000,
             guard: None,
@@ -274,13 +290,13 @@ pub struct Level {
 /// The states found, with their certification.
 #[derive(Debug)]
 pub struct Eigenpairs<T: Scalar> {
-    /// The k lowest eigenvalues, ascending.
+    /// The k eigenvalues that were wanted, in the order of [`SpectrumPart`]: the lowest ascend.
     pub values: Vec<f64>,
     /// ‖A x − λ x‖ of each, from a recomputed product, summed in f64.
     pub residuals: Vec<f64>,
     /// Orthonormal eigenvectors.
     pub vectors: Vec<Vector<T>>,
-    /// The levels of these states, ascending.
+    /// The levels of these states, in the same order.
     pub levels: Vec<Level>,
     /// Further states found by certification, members of a level that k cuts; orthonormal to `vectors`.
     pub extra_vectors: Vec<Vector<T>>,
@@ -296,7 +312,7 @@ pub struct Eigenpairs<T: Scalar> {
     pub tolerance: f64,
     /// Why states did not converge and what would help.
     pub advice: Option<String>,
-    /// Up to here certification expects no further eigenvalue; `None` if it does not know.
+    /// Up to here (of the highest, down to here) certification expects no further eigenvalue; `None` if it does not know.
     pub next: Option<f64>,
     /// The start of the main search.
     pub start: StartUsed,
@@ -330,7 +346,7 @@ impl<T: Scalar> Eigenpairs<T> {
         own.chain(self.extra_vectors.iter().take(members.multiplicity - members.returned)).collect()
     }
 
-    /// An orthonormal basis of the lowest level.
+    /// An orthonormal basis of the first level: of the lowest, the ground multiplet.
     pub fn ground_multiplet(&self) -> Vec<&Vector<T>> {
         self.level_vectors(0)
     }

@@ -5,7 +5,7 @@
 //! searches, where levels have several states, and where vectors are scarce. The solver's own code chooses the programs, on a device that
 //! notes them ([`Device::recording`]).
 
-use super::{SolveOptions, Solver, algebra, solve};
+use super::{SolveOptions, Solver, SpectrumPart, algebra, highest, solve};
 use crate::device::{Device, ElementFunction, RecordedProgram, Vector};
 use crate::error::Result;
 use crate::operator::LinearOperator;
@@ -113,18 +113,33 @@ pub(super) fn rehearse_cases(
         guard: options.guard.map(|guard| guard.min(MOST_GUARDS)),
         max_iterations: options.max_iterations.min(1000),
         seed: SolveOptions::default().seed,
+        // A rehearsed matrix has its levels elsewhere.
+        part: match options.part {
+            SpectrumPart::Nearest(_) => SpectrumPart::Nearest(0.0),
+            part => part,
+        },
         taken_out: 0.0,
         memory_limit: None,
         checkpoint: None,
         progress: None,
         ..options.clone()
     };
-    let SolveOptions { states, tolerance, max_iterations, guard, start, preconditioner, certify, keep_vectors, .. } =
-        &options;
+    let SolveOptions {
+        states,
+        part,
+        tolerance,
+        max_iterations,
+        guard,
+        start,
+        preconditioner,
+        certify,
+        keep_vectors,
+        ..
+    } = &options;
     let MatrixOutline { dimension, scalar, diagonal, guess, is_complex } = outline;
     // Points of a sweep differ in the texts of their functions alone.
     let key = format!(
-        "{solver:?} {states} {tolerance:?} {max_iterations} {guard:?} {start:?} {preconditioner:?} {certify} {keep_vectors:?} {} \
+        "{solver:?} {states} {part:?} {tolerance:?} {max_iterations} {guard:?} {start:?} {preconditioner:?} {certify} {keep_vectors:?} {} \
          {scalar:?} {} {} {is_complex} {is_common}",
         (*dimension).min(MOST_ROWS),
         diagonal.is_some(),
@@ -144,7 +159,8 @@ pub(super) fn rehearse_cases(
     for function in launched.iter_mut().flat_map(|launched| &mut launched.recorded.functions) {
         let own = [("diagonal", diagonal), ("guess", guess)].into_iter().find(|(name, _)| *name == function.name);
         if let Some((name, Some(text))) = own {
-            *function = text.clone().named(name);
+            let text = if *part == SpectrumPart::Highest { highest::negated_text(text) } else { text.clone() };
+            *function = text.named(name);
         }
     }
     launched

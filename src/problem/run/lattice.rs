@@ -1,19 +1,17 @@
 //! What only a model on a lattice has of a run: averages, spins, symmetries, vectors in its basis.
 
 use super::diagonalise::{Diagonalised, Findings, Gathering};
+use super::entanglement::{Entanglement, write_density_matrices};
 use super::records::{shape_record, spectrum};
 use super::{BringVectors, RunContext, Solved, diagonalise};
 use crate::Error;
-use crate::exact::{
-    LevelSpin, LevelStates, Model, ModelProblem, PrepareError, Received, RunError, Solution, Solve,
-    second_renyi_entropy, von_neumann_entropy,
-};
+use crate::exact::{LevelSpin, Model, ModelProblem, PrepareError, Received, RunError, Solution, Solve};
 use crate::input::SolveSpec;
 use crate::observable::Averages;
 use crate::problem::{LatticeProblem, Problem};
 use crate::report::{
-    ClusterRecord, EntanglementRecord, FamilyRecord, LatticeRecord, LevelAverages, LevelSpinRecord, ModelRecord,
-    SpinCount, StateVectors, StructureFactor, SymmetryRecord, VectorRows,
+    ClusterRecord, FamilyRecord, LatticeRecord, LevelAverages, LevelSpinRecord, ModelRecord, SpinCount, StateVectors,
+    StructureFactor, SymmetryRecord, VectorRows,
 };
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Level;
@@ -108,7 +106,7 @@ impl<'p, T: Scalar> Diagonalised<'p, T> for LatticeProblem {
             true => level_spins(&solution, &level),
             false => (Vec::new(), None),
         };
-        let (entanglement, left_out) = entanglement(self, &solution);
+        let Entanglement { records: entanglement, left_out, matrices } = Entanglement::new(self, &solution);
         let pairs = solution.eigenpairs();
         let verbs = [
             ("spectrum", file.spectrum.is_some()),
@@ -134,14 +132,15 @@ impl<'p, T: Scalar> Diagonalised<'p, T> for LatticeProblem {
             dimension,
             degeneracy: model.symmetry_degeneracy(),
             entanglement,
-            spectrum: spectrum(pairs, solution.constant(), &spins),
+            spectrum: spectrum((pairs, file.solve.part), solution.constant(), &spins).with_statistics(model.states()),
             multiply: Some(solution.multiply_choice()),
             shape: solution.shape().map(|(shape, source)| shape_record(shape, source)),
         }));
         let averaged_over = pairs.levels.first().map_or(0, |level| level.multiplicity);
         let lowest = LevelAverages { averaged_over, averages: level };
         let vectors = file.output.vectors.then(|| vectors(model, solution)).transpose()?;
-        Ok(Findings { family, method: solve.solver.into(), notes, lowest, states, vectors, files: Vec::new() })
+        let files = write_density_matrices(matrices);
+        Ok(Findings { family, method: solve.solver.into(), notes, lowest, states, vectors, files })
     }
 }
 
@@ -187,47 +186,6 @@ fn averages<T: Scalar>(
         by_state.extend(std::iter::repeat_n(of_level, *returned));
     }
     Ok((level, by_state))
-}
-
-/// The density matrices of the file's sets of sites in every level, and what was left out with the reason: it costs the run nothing else.
-/// Of several ranks the first has them; every rank asks.
-fn entanglement<T: Scalar>(
-    problem: &LatticeProblem,
-    solution: &Solution<'_, T>,
-) -> (Vec<EntanglementRecord>, Vec<String>) {
-    let (mut records, mut left_out) = (Vec::new(), Vec::new());
-    let Some(wanted) = &problem.file.entanglement else { return (records, left_out) };
-    for level in 0..solution.levels().len() {
-        let spectra = || {
-            let LevelStates { states, .. } = solution.level_states(level)?;
-            let is_first = solution.device().ranks().is_none_or(|ranks| ranks.rank() == 0);
-            let sets = if is_first { &wanted.sites[..] } else { &[] };
-            Ok::<_, RunError>((states.len(), problem.model.entanglement_spectra(&states, sets)?))
-        };
-        let (states, spectra) = match spectra() {
-            Ok(found) => found,
-            Err(error) => {
-                left_out.push(format!("the entanglement of level {level} was left out: {error}"));
-                continue;
-            }
-        };
-        for (sites, spectrum) in wanted.sites.iter().zip(spectra) {
-            match spectrum {
-                Ok(mut weights) => {
-                    let (von_neumann, renyi_2) = (von_neumann_entropy(&weights), second_renyi_entropy(&weights));
-                    weights.truncate(wanted.weights);
-                    let sites = sites.clone();
-                    records.push(EntanglementRecord { sites, level, states, von_neumann, renyi_2, weights });
-                }
-                Err(error) => {
-                    let sites: Vec<String> = sites.iter().map(usize::to_string).collect();
-                    let set = format!("the density matrix of sites {}", sites.join(" "));
-                    left_out.push(format!("{set} was left out of level {level}: {error}"));
-                }
-            }
-        }
-    }
-    (records, left_out)
 }
 
 /// The vectors on the host, one per row.

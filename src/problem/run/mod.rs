@@ -12,6 +12,7 @@ mod chain;
 mod context;
 mod device;
 mod diagonalise;
+mod entanglement;
 mod lattice;
 mod molecule;
 mod molecule_levels;

@@ -100,7 +100,8 @@ impl<'p> Diagonalised<'p, f64> for MoleculeProblem {
             electrons: [up, down],
             dimension: molecule.dimension(),
             core_energy: molecule.integrals.core,
-            spectrum: spectrum(pairs, solution.constant(), &levels.spins),
+            spectrum: spectrum((pairs, file.solve.part), solution.constant(), &levels.spins)
+                .with_statistics(molecule.space.len()),
             s_squared: levels.s_squared.clone(),
             natural_occupations: properties.iter().flat_map(|found| &found.natural.occupations).copied().collect(),
             dipole: properties.as_ref().and_then(|found| found.dipole.clone()),

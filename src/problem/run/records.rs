@@ -6,7 +6,7 @@ use crate::report::{
     CostRecord, FamilyRecord, HistoryPoint, KernelRecord, LevelAverages, LevelRecord, LevelSpinRecord, MemoryItem,
     MemoryRecord, Method, ModelRecord, Outcome, SCHEMA, Seconds, ShapeRecord, Spectrum, Stop,
 };
-use eigenforge_runtime::solvers::{Eigenpairs, levels};
+use eigenforge_runtime::solvers::{Eigenpairs, SpectrumPart, levels};
 use eigenforge_runtime::tune::ShapeSource;
 use eigenforge_runtime::{Device, Scalar, jit};
 use eigenforge_templates::ScalarType;
@@ -53,7 +53,11 @@ impl RunContext {
 }
 
 /// Certificates of a solve whose energies have `constant` added; the spins of its levels, as far as they are known.
-pub(super) fn spectrum<T: Scalar>(pairs: &Eigenpairs<T>, constant: f64, spins: &[LevelSpinRecord]) -> Spectrum {
+pub(super) fn spectrum<T: Scalar>(
+    (pairs, which): (&Eigenpairs<T>, SpectrumPart),
+    constant: f64,
+    spins: &[LevelSpinRecord],
+) -> Spectrum {
     let level = |(place, level): (usize, &eigenforge_runtime::solvers::Level)| LevelRecord {
         energy: level.value + constant,
         multiplicity: level.multiplicity,
@@ -68,6 +72,8 @@ pub(super) fn spectrum<T: Scalar>(pairs: &Eigenpairs<T>, constant: f64, spins: &
     };
     let levels: Vec<LevelRecord> = pairs.levels.iter().enumerate().map(level).collect();
     Spectrum {
+        which,
+        level_statistics: None,
         residuals: pairs.residuals.clone(),
         uncertainties: pairs.uncertainties(),
         rounding: levels::rounding::<T>(pairs.norm),

@@ -101,6 +101,8 @@ pub const ROWS: &[Row] = &[
     row("solve", "solver", D, &["@D", "--device", "cpu"], &["--solver", "lobpcg"], Refused(&["--solver", "DMRG", "[dmrg]"])),
     row("solve", "states", L, &["@L", "--device", "cpu"], &["--states", "2"], Shows("2 states")),
     row("solve", "states", C, &["@C", "--device", "cpu"], &["--states", "2"], Shows("2 states")),
+    row("solve", "states", L, &["@evolve.toml", "--device", "cpu"], &["--states", "all"], Shows("level statistics")),
+    row("solve", "states", L, &["@L", "--device", "cpu", "--solver", "lobpcg"], &["--states", "all"], Refused(&["states", "solver"])),
     row("solve", "states", D, &["@D", "--device", "cpu"], &["--states", "2"], Refused(&["--states", "[dmrg]"])),
     row("solve", "tolerance", L, &["@L", "--device", "cpu"], &["--tolerance", "1e-5"], Shows("tolerance 1e-5")),
     row("solve", "tolerance", C, &["@C", "--device", "cpu"], &["--tolerance", "1e-5"], Shows("tolerance 1e-5")),
@@ -326,6 +328,9 @@ pub const ROWS: &[Row] = &[
     row("count", "two-s", C, &["--orbitals", "6", "--electrons", "4"], &["--two-s", "2"], Shows("2S = 2")),
     row("count", "irrep", C, &["--fcidump", WATER], &["--irrep", "2"], Changes(|all, one| all != one)),
     row("count", "irrep", C, &["--orbitals", "6", "--electrons", "4"], &["--irrep", "2"], Refused(&["--irrep", "--orbitals"])),
+    // overlap
+    row("overlap", "", ANY, &["@none.npz", "@none.npz"], &[], Refused(&["none.npz", "is not read"])),
+    row("overlap", "json", ANY, &["@vectors", "@vectors"], &["--json"], Shows("\"overlaps\"")),
     // doctor, cache
     row("doctor", "", ANY, &[], &[], Runs("cache")),
     row("doctor", "json", ANY, &[], &["--json"], Shows("\"cache\"")),

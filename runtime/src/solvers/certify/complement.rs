@@ -67,7 +67,7 @@ pub(super) fn search<T: Scalar>(
             Answer::Nothing { next } => return Ok(Search::Complete(Some(level + next))),
             Answer::Unfinished { steps, value } => {
                 return Ok(Search::Incomplete(format!(
-                    "the search of the complement did not end in {steps} steps, at {value:?}; raise max_iterations"
+                    "the search of the complement did not end in {steps} steps; raise max_iterations"
                 )));
             }
             Answer::State(_) if extra == EXTRA => break,
@@ -78,7 +78,7 @@ pub(super) fn search<T: Scalar>(
             Err(why) => return Ok(Search::Incomplete(why)),
         };
         if value < level - near {
-            main.notes.push(format!("certification found a state at {value:?} that the main search had missed"));
+            main.notes.push("certification found a state that the main search had missed".into());
         }
         main.values.push(value);
         main.vectors.push(vector);

@@ -116,9 +116,9 @@ pub(super) struct State<T: Scalar> {
     pub(super) vector: Vector<T>,
 }
 
-/// States ascending, with values and residuals from recomputed products. States whose residuals overlap are made eigenvectors of A in their
+/// States ascending, with values and residuals from recomputed products; `vectors` are orthonormal. States whose residuals overlap are made eigenvectors of A in their
 /// span first, so that each value is one of A there.
-fn true_states<T: Scalar>(
+pub(super) fn true_states<T: Scalar>(
     run: &Run<'_, T>,
     operator: &dyn LinearOperator<T>,
     mut vectors: Vec<Vector<T>>,
