@@ -94,7 +94,7 @@ fn random_chains_have_their_exact_energies() {
         let mut order: Vec<usize> = (0..sites).collect();
         (1..sites).rev().for_each(|k| order.swap(k, random.below(k + 1)));
         let chain = Chain::new(&operator, sector, Some(order)).unwrap();
-        let noise = if seed % 2 == 0 { Some(Vec::new()) } else { None };
+        let noise = if seed.is_multiple_of(2) { Some(Vec::new()) } else { None };
         let found = found(&chain, &Options { noise, tolerance: 1e-12, ..expanding(300) });
         assert!((found.energy - expected).abs() < 1e-8, "seed {seed}: {} is not {expected}", found.energy);
         assert_eq!(found.warnings, Vec::<String>::new(), "seed {seed}");

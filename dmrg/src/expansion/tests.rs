@@ -150,21 +150,21 @@ fn random_chain(seed: u64) -> (Chain, Options) {
     let bonds = lattice.bonds().len();
     let (operator, sector) = match kind {
         0 | 1 => {
-            let (jxy, jz) = (some(bonds, seed % 3 == 0), some(bonds, false));
+            let (jxy, jz) = (some(bonds, seed.is_multiple_of(3)), some(bonds, false));
             let operator = xxz(&lattice, &jxy, &jz, &some(sites, true), &some(sites, true));
             let two_s = 1 + kind as u32;
             let odd = (two_s as usize * sites % 2) as i64;
             (operator.spin(two_s), Sector::Spins { two_sz: odd })
         }
         _ => {
-            let (t, v) = (some(bonds, seed % 3 == 0), some(bonds, true));
+            let (t, v) = (some(bonds, seed.is_multiple_of(3)), some(bonds, true));
             let u: Vec<f64> = some(sites, false).iter().map(|u| 3.0 * (u + 1.0)).collect();
             let operator = hubbard(&lattice, &t, &u, &some(sites, true), 0.3, &v);
             (operator, Sector::Fermions { up: sites / 2, down: 1 + sites % 3 })
         }
     };
-    let noise = if seed % 2 == 0 { Some(Vec::new()) } else { None };
-    let targets = if seed % 5 == 0 { 2 } else { 1 };
+    let noise = if seed.is_multiple_of(2) { Some(Vec::new()) } else { None };
+    let targets = if seed.is_multiple_of(5) { 2 } else { 1 };
     let (states, update) = (vec![256], UpdateChoice::Expanding);
     let options = Options { states, noise, targets, update, seed: 1 + seed % 7, ..Options::default() };
     (Chain::new(&operator, sector, None).unwrap(), options)
