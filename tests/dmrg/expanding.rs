@@ -4,7 +4,7 @@ use super::random::{Random, fermion_operator, graph, spin_operator};
 use eigenforge::basis::Sector;
 use eigenforge::dmrg::{Chain, Checkpoint, DmrgError, DmrgResult, Options, StartVectors, UpdateChoice, run};
 use eigenforge::exact::{Lanczos, Model};
-use eigenforge::lattice::{Boundary, Lattice};
+use eigenforge::lattice::Lattice;
 use eigenforge::models::{hubbard, spin_hubbard, xxz};
 use eigenforge::operator::Operator;
 use eigenforge::operator::build::{imaginary_unit, scalar, sm, sp, sz};
@@ -13,11 +13,6 @@ use eigenforge::runtime::Device;
 fn heisenberg(lattice: &Lattice) -> Operator {
     let (bonds, none) = (vec![1.0; lattice.bonds().len()], vec![0.0; lattice.sites().len()]);
     xxz(lattice, &bonds, &bonds, &none, &none)
-}
-
-fn electrons(lattice: &Lattice, u: f64) -> Operator {
-    let (sites, bonds) = (lattice.sites().len(), lattice.bonds().len());
-    hubbard(lattice, &vec![1.0; bonds], &vec![u; sites], &vec![0.0; sites], 0.0, &vec![0.0; bonds])
 }
 
 fn expanding(states: usize) -> Options {
@@ -31,34 +26,6 @@ fn found(chain: &Chain, options: &Options) -> DmrgResult {
 fn exact(operator: &Operator, sector: &Sector) -> f64 {
     let model = Model::new(operator.clone(), sector.clone()).unwrap();
     Lanczos::new(&model).tolerance(1e-9).run(&Device::cpu()).unwrap().energy()
-}
-
-/// Truncated chains and a cylinder: the state that is kept is not above that of two sites, with noise and without, and lies above the
-/// exact energy by about what the discarded weights say.
-#[test]
-fn kept_energies_are_not_above_those_of_two_sites() {
-    let cylinder = Lattice::square([4, 4]).boundary([Boundary::Periodic, Boundary::Open]);
-    let cases = [
-        ("spins", heisenberg(&Lattice::chain(32).open()), Sector::Spins { two_sz: 0 }, 32),
-        ("electrons", electrons(&Lattice::chain(12).open(), 4.0), Sector::Fermions { up: 6, down: 6 }, 64),
-        ("a cylinder", heisenberg(&cylinder), Sector::Spins { two_sz: 0 }, 64),
-    ];
-    for (name, operator, sector, states) in cases {
-        let chain = Chain::new(&operator, sector, None).unwrap();
-        for noise in [None, Some(Vec::new())] {
-            let own = Options { noise, check: false, ..expanding(states) };
-            let one = found(&chain, &own);
-            let two = found(&chain, &Options { update: UpdateChoice::TwoSite, ..own });
-            assert!(two.sweeps.last().unwrap().discarded > 1e-9, "{name}: meant to be truncated");
-            assert!(one.energy < two.energy + 2e-9, "{name}: {} is above {}", one.energy, two.energy);
-            let last = one.sweeps.last().unwrap();
-            assert!(last.discarded > 0.0 && last.kept <= states, "{name}: {last:?}");
-            assert!(last.dimension < two.sweeps.last().unwrap().dimension, "{name}");
-            let kept = last.kept_energy.unwrap();
-            assert!(last.energy <= kept && (kept - one.energy).abs() < 1e-5, "{name}: {kept}, {}", one.energy);
-            assert_eq!(one.warnings, two.warnings, "{name}");
-        }
-    }
 }
 
 /// Random spins, electrons, flavours, products of several operators, on graphs and in any order, with all states and without noise.

@@ -7,9 +7,10 @@ use crate::block::start::Random;
 use crate::chain::Chain;
 use crate::options::{Options, UpdateChoice};
 use crate::sweep::restored::is_whole;
+use crate::sweep::sweep_record::SweepStop;
 use crate::sweep::sweeper::Sweeper;
 use eigenforge_core::basis::Sector;
-use eigenforge_core::lattice::Lattice;
+use eigenforge_core::lattice::{Boundary, Lattice};
 use eigenforge_core::models::{hubbard, xxz};
 use eigenforge_core::operator::Operator;
 use eigenforge_runtime::backend::{Backend, DeviceBackend, HostBackend};
@@ -189,6 +190,33 @@ fn random_chains_have_the_energies_of_their_whole_sectors() {
     }
     println!("{count} chains: {restarted} searched again from the exact state, {warned} with warnings");
     assert!(20 * warned <= count as usize && 4 * restarted <= count as usize, "{restarted}, {warned} of {count}");
+}
+
+/// Truncated chains and a cylinder: sweeps settle, and the state that is kept is not above that of two sites, with noise and without.
+#[test]
+fn kept_energies_are_not_above_those_of_two_sites() {
+    let lattice = Lattice::square([4, 4]).boundary([Boundary::Periodic, Boundary::Open]);
+    let cylinder = Chain::new(&heisenberg(&lattice), Sector::Spins { two_sz: 0 }, None).unwrap();
+    for (name, chain, states) in
+        [("spins", spins(32), 32), ("electrons", electrons(12, 4.0), 64), ("a cylinder", cylinder, 64)]
+    {
+        for noise in [None, Some(Vec::new())] {
+            let own = Options { noise, check: false, states: vec![states], ..Options::default() };
+            let run = |update| crate::run::run(&chain, &Options { update, ..own.clone() }, None, |_| {}).unwrap();
+            let (one, two) = (run(UpdateChoice::Expanding), run(UpdateChoice::TwoSite));
+            let (last, of_two) = (one.sweeps.last().unwrap(), two.sweeps.last().unwrap());
+            assert_eq!(one.stop, SweepStop::Converged, "{name}");
+            assert!(of_two.discarded > 1e-9, "{name}: meant to be truncated");
+            assert!(one.energy < two.energy + 2e-9, "{name}: {} is above {}", one.energy, two.energy);
+            assert!(
+                last.discarded > 0.0 && last.kept <= states && last.dimension < of_two.dimension,
+                "{name}: {last:?}"
+            );
+            let kept = last.kept_energy.unwrap();
+            assert!(last.energy <= kept && (kept - one.energy).abs() < 1e-6, "{name}: {kept}, {}", one.energy);
+            assert_eq!(one.warnings, two.warnings, "{name}");
+        }
+    }
 }
 
 /// The cores and a card, or its simulation, find the same.

@@ -65,7 +65,7 @@ pub(super) fn search<T: Scalar>(
         main.iterations += steps;
         let x = match answer {
             Answer::Nothing { next } => return Ok(Search::Complete(Some(level + next))),
-            Answer::Unfinished { steps, value } => {
+            Answer::Unfinished { steps } => {
                 return Ok(Search::Incomplete(format!(
                     "the search of the complement did not end in {steps} steps; raise max_iterations"
                 )));

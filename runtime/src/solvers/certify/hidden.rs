@@ -55,7 +55,7 @@ pub(super) enum Answer<T: Scalar> {
     /// A state, close to an eigenvector.
     State(Vector<T>),
     /// The limit of iterations came first.
-    Unfinished { steps: usize, value: f64 },
+    Unfinished { steps: usize },
 }
 
 /// The steps so far.
@@ -128,8 +128,7 @@ pub(super) fn search<T: Scalar>(
             return Ok((Answer::Nothing { next: share * decision.expected.weight * next }, count + 1));
         }
         if last {
-            let value = subject.level + decision.expected.weight * value;
-            return Ok((Answer::Unfinished { steps: count + 1, value }, count + 1));
+            return Ok((Answer::Unfinished { steps: count + 1 }, count + 1));
         }
     }
 }
