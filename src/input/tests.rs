@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::lattice::LatticeKind;
-use eigenforge_runtime::solvers::{Preconditioner, Solver, Start};
+use eigenforge_runtime::solvers::{Preconditioner, Solver, SpectrumPart, Start};
 
 fn parse(text: &str) -> ModelFile {
     ModelFile::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}: {error:#?}"))
@@ -57,6 +57,8 @@ fn every_key_of_the_xxz_model_and_of_solve_is_read() {
     let expected = SolveSpec {
         solver: Some(Solver::Lanczos),
         states: 3,
+        all: false,
+        part: SpectrumPart::Lowest,
         tolerance: 1e-10,
         max_iterations: 77,
         seed: 5,

@@ -103,7 +103,8 @@ impl VectorFile {
         if a.kind != b.kind {
             return Err(differ("the kind of basis states", a.kind.into(), b.kind.into()));
         }
-        let compared: [(&'static str, fn(&Value) -> Option<String>); 4] = [
+        type Read = fn(&Value) -> Option<String>;
+        let compared: [(&'static str, Read); 4] = [
             ("the number of sites", sites),
             ("what a site carries", kinds),
             ("the sector", sector),
