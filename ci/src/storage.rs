@@ -414,8 +414,8 @@ mod tests {
         let vectors = 160 * large.len();
         let tight = StorageTarget { free: vectors + (made.bytes + kept.bytes) / 2, ..h200() };
         let tight = plan(Storage::Table, &large, tight).unwrap();
-        let part = tight.ways.iter().find(|way| way.way == ProductKind::Table).unwrap();
-        assert!(kept.product < part.product && part.product < made.product && part.bytes < kept.bytes, "{part:?}");
+        let some = tight.ways.iter().find(|way| way.way == ProductKind::Table).unwrap();
+        assert!(kept.product < some.product && some.product < made.product && some.bytes < kept.bytes, "{some:?}");
         let error = plan(Storage::Direct, &list, h200()).unwrap_err().to_string();
         assert!(error.contains("storage = \"direct\" with a list of 876 determinants on a card"), "{error}");
         // If a matrix does not fit on a CPU, its rows are recomputed.
