@@ -125,6 +125,8 @@ pub(super) struct StorageTarget {
     pub host_free: u64,
     /// Of processes that solve together: how many there are, and on this machine.
     pub ranks: Option<[u64; 2]>,
+    /// Cards that solve together.
+    pub cards: u32,
 }
 
 impl StorageTarget {
@@ -134,6 +136,7 @@ impl StorageTarget {
             free,
             host_free: host.free,
             warp: device.warp(),
+            cards: device.cards_at_work(),
             ..StorageTarget::from_machine(&Machine::new(device))
         };
         let Some(ranks) = device.ranks() else { return place };
@@ -149,10 +152,12 @@ impl StorageTarget {
         let processor = machine.processor.values;
         let Some(card) = machine.card.as_ref().map(|card| card.values) else {
             let Memory { free, .. } = Device::cpu().memory();
-            return StorageTarget { processor, card: None, warp: Warp::NVIDIA, free, host_free: free, ranks: None };
+            let warp = Warp::NVIDIA;
+            return StorageTarget { processor, card: None, warp, free, host_free: free, ranks: None, cards: 1 };
         };
         let free = Target::all_of(card).free_bytes;
-        StorageTarget { processor, card: Some(card), warp: Warp::NVIDIA, free, host_free: u64::MAX, ranks: None }
+        let (warp, host_free) = (Warp::NVIDIA, u64::MAX);
+        StorageTarget { processor, card: Some(card), warp, free, host_free, ranks: None, cards: 1 }
     }
 
     /// Whether a way fits beside so many bytes of vectors.

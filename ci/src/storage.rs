@@ -410,7 +410,7 @@ mod tests {
         let table = plan(Storage::Auto, &large, h200()).unwrap();
         let estimate = |kind| table.ways.iter().find(|way| way.way == kind).unwrap();
         let [made, kept] = [ProductKind::Direct, ProductKind::Table].map(estimate);
-        assert!(table.way == ProductKind::Table && 2.0 * kept.product < made.product, "{table:?}");
+        assert!(table.way == ProductKind::Table && 1.5 * kept.product < made.product, "{table:?}");
         let vectors = 160 * large.len();
         let tight = StorageTarget { free: vectors + (made.bytes + kept.bytes) / 2, ..h200() };
         let tight = plan(Storage::Table, &large, tight).unwrap();

@@ -94,7 +94,13 @@ pub fn overlap(first: &Path, second: &Path) -> Result<OverlapRecord, OverlapErro
         None => b.vectors.clone(),
         Some(places) => Array2::from_shape_fn(b.vectors.dim(), |(row, element)| b.vectors[[row, places[element]]]),
     };
-    let overlaps = a.vectors.mapv(|amplitude| amplitude.conj()).dot(&ordered.t());
+    let mut overlaps = a.vectors.mapv(|amplitude| amplitude.conj()).dot(&ordered.t());
+    // Vectors of f32 are of length 1 to 1e-7.
+    let lengths = |vectors: &Array2<Complex64>| -> Vec<f64> {
+        vectors.rows().into_iter().map(|row| row.iter().map(Complex64::norm_sqr).sum::<f64>().sqrt()).collect()
+    };
+    let [left, right] = [lengths(&a.vectors), lengths(&ordered)];
+    overlaps.indexed_iter_mut().for_each(|((i, j), overlap)| *overlap /= left[i] * right[j]);
     let weight = |i: usize, j: usize| overlaps[[i, j]].norm_sqr();
     let sides = [RunSide::new(a), RunSide::new(b)];
     let mut levels = Vec::new();

@@ -30,6 +30,9 @@ pub struct MoleculeProblem {
     plan: OnceCell<CiPlan>,
 }
 
+/// Determinants or configuration state functions up to which the states nearest to an energy are found by dense diagonalisation.
+const DENSE_NEAR: u64 = 2000;
+
 impl MoleculeProblem {
     /// Reads the integrals, and lists the determinants.
     ///
@@ -37,7 +40,7 @@ impl MoleculeProblem {
     /// A file is refused; orbitals, electrons or irreps that do not exist.
     pub fn read(mut file: CiFile) -> Result<MoleculeProblem, MoleculeError> {
         let molecule = Molecule::read(&file.ci)?;
-        file.solve.resolve(molecule.space.len());
+        file.solve.resolve(molecule.dimension());
         Ok(MoleculeProblem { file, molecule, machine: Machine::h200(), plan: OnceCell::new() })
     }
 
@@ -56,8 +59,10 @@ impl MoleculeProblem {
     /// The solve that the file asks for.
     pub fn solve(&self) -> Diagonalisation<CiProblem<'_>> {
         let spec = &self.file.solve;
-        let solver = spec.solver.unwrap_or_else(|| match (CiSolve::choose(self.molecule.dimension()), spec.part) {
-            // Davidson's method has no diagonal of a filter.
+        let dimension = self.molecule.dimension();
+        let solver = spec.solver.unwrap_or_else(|| match (CiSolve::choose(dimension), spec.part) {
+            // A filter takes thousands of products, and Davidson's method has no diagonal of one.
+            (Solver::Davidson, SpectrumPart::Nearest(_)) if dimension <= DENSE_NEAR => Solver::Dense,
             (Solver::Davidson, SpectrumPart::Nearest(_)) => Solver::Lanczos,
             (chosen, _) => chosen,
         });

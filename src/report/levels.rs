@@ -68,12 +68,14 @@ struct Found<'r> {
     level: &'r LevelRecord,
 }
 
-/// How far an energy is from where a part of the spectrum begins: levels are listed by it.
+/// How far an energy is from where a part of the spectrum begins, less a number that is the same for all: levels are listed by it. That number
+/// keeps the digits of energies far from the centre.
 fn distance(part: SpectrumPart, energy: f64) -> f64 {
     match part {
         SpectrumPart::Lowest => energy,
         SpectrumPart::Highest => -energy,
-        SpectrumPart::Nearest(centre) => (energy - centre).abs(),
+        SpectrumPart::Nearest(centre) if centre >= 0.0 => f64::max(-energy, energy - 2.0 * centre),
+        SpectrumPart::Nearest(centre) => f64::max(energy, 2.0 * centre - energy),
     }
 }
 

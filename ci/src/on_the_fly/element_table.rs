@@ -44,7 +44,7 @@ impl Way for ElementTableWay {
     fn fit(&self, request: &Request<'_>) -> Fit {
         let columns = u64::from(u32::MAX);
         match ExcitationsWay.fit(request) {
-            Fit::Takes if request.cards > 1 || request.ranks.is_some() || request.place.ranks.is_some() => {
+            Fit::Takes if request.place.cards > 1 || request.place.ranks.is_some() => {
                 Fit::Refuses("for one card".into())
             }
             Fit::Takes if request.space.len() > columns => Fit::Refuses(format!("more than {columns} rows")),

@@ -3,7 +3,8 @@
 //! In: an operator, σ. Out: its eigenpairs by |E − σ|, level by level, the nearest first. A small matrix is diagonalised as a whole. Of another,
 //! a short Lanczos chain tells the density of states around σ, and a [filter](super::filter) is made whose lowest states are those nearest
 //! to σ; these are searched for and certified as any lowest states, and are made eigenvectors of A within their span. Residuals are those of A.
-//! Since the order by the filter is that by |E − σ|, its certificate is the one that no nearer state was missed.
+//! Since the order by the filter is that by |E − σ|, its certificate is the one that no nearer state was missed. Beyond the bound of the norm
+//! the nearest states are the highest or the lowest.
 
 use super::certify::{State, true_states};
 use super::filter::{Filter, VECTORS, Window};
@@ -11,7 +12,9 @@ use super::highest::part_options;
 use super::lanczos::krylov_chain;
 use super::levels::{BoundedEnergy, group_levels};
 use super::run::Run;
-use super::{Eigenpairs, Level, Preconditioner, Progress, SolveOptions, Solver, Start, StopReason, solve_lowest};
+use super::{
+    Eigenpairs, Level, Preconditioner, Progress, SolveOptions, Solver, SpectrumPart, Start, StopReason, solve_lowest,
+};
 use crate::device::Vector;
 use crate::error::{DeviceError, SolveError};
 use crate::operator::LinearOperator;
@@ -58,14 +61,19 @@ pub(super) fn solve<T: Scalar>(
     let dense = |options: &SolveOptions| {
         solve_lowest(operator, Solver::Dense, &SolveOptions { part: options.part, ..part_options(options) })
     };
-    match solver {
-        Solver::Dense => return dense(options),
-        Solver::Lanczos | Solver::Lobpcg => options.check(operator.dimension())?,
-        Solver::Davidson | Solver::Olsen => {
-            let expected = "lanczos, lobpcg or dense: the others correct by the diagonal, which a filter has not";
-            return Err(SolveError::Option { name: "solver", value: solver.name().into(), expected });
-        }
+    if matches!(solver, Solver::Davidson | Solver::Olsen) {
+        let expected = "lanczos, lobpcg or dense: the others correct by the diagonal, which a filter has not";
+        return Err(SolveError::Option { name: "solver", value: solver.name().into(), expected });
     }
+    // Beyond the spectrum the nearest states are those of that end, and a filter would have no digits.
+    if value.abs() > operator.norm_bound() {
+        let part = if value > 0.0 { SpectrumPart::Highest } else { SpectrumPart::Lowest };
+        return super::solve_typed(operator, solver, &SolveOptions { part, ..options.clone() });
+    }
+    if solver == Solver::Dense {
+        return dense(options);
+    }
+    options.check(operator.dimension())?;
     if operator.device().ranks().is_some() {
         let (what, instead) = ("`near` with a filter".into(), "run it in one process, or by solver = \"dense\"".into());
         return Err(DeviceError::NotOverRanks { what, instead }.into());

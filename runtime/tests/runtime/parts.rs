@@ -104,6 +104,14 @@ fn the_states_nearest_to_a_value_are_those_of_the_dense_spectrum() {
                     check(&operator, part, solver, &solved(&operator, part, solver, k), k);
                 }
             }
+            // So far away that every state is as near in floating point.
+            for (centre, end) in [(1e17, SpectrumPart::Highest), (-1e300, SpectrumPart::Lowest)] {
+                for solver in [Solver::Lobpcg, Solver::Dense] {
+                    let [far, expected] =
+                        [SpectrumPart::Nearest(centre), end].map(|part| solved(&operator, part, solver, 3));
+                    assert_eq!(far.values, expected.values, "{centre}");
+                }
+            }
         }
     }
 }
