@@ -101,13 +101,13 @@ multiply(const double* __restrict__ diagonal, const value_t* __restrict__ x, val
     const int lane = threadIdx.x % WARP, group = lane / LANES;
     double dot = 0.0;
     for (i64 row = (i64)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP; row < ROWS; row += WARPS) {
+        sum_t sum = lane == 0 ? diagonal[row] * x[row] : 0.0;
         const u32 alpha = row_alpha[row], beta = row_beta[row];
         const int slot = beta_slot[beta];
         const u32 place = beta_place[beta];                              // among the beta strings of its slot
         const u64* const own_first = first_row + (i64)alpha * SLOTS;
         const u16 *const of_alpha = alpha_orbital + (i64)alpha * UP, *const of_beta = beta_orbital + (i64)beta * DOWN;
 
-        sum_t sum = lane == 0 ? diagonal[row] * x[row] : 0.0;
         // alpha moves, the beta electrons looking on
         for (u64 k = alpha_single_start[alpha] + lane; k < alpha_single_start[alpha + 1]; k += WARP) {
             const u64 first = first_row[(i64)alpha_single[k] * SLOTS + slot];
@@ -118,7 +118,7 @@ multiply(const double* __restrict__ diagonal, const value_t* __restrict__ x, val
         }
         for (u64 k = alpha_double_start[alpha] + lane; k < alpha_double_start[alpha + 1]; k += WARP) {
             const u64 first = first_row[(i64)alpha_double[k] * SLOTS + slot];
-            if (first != NONE) sum += (alpha_value[k]) * x[first + place];
+            if (first != NONE) sum += alpha_value[k] * x[first + place];
         }
         // beta moves, the alpha electrons looking on
         for (u64 run = run_start[(i64)beta * IRREPS]; run < run_start[(i64)(beta + 1) * IRREPS]; ++run) {
@@ -133,7 +133,7 @@ multiply(const double* __restrict__ diagonal, const value_t* __restrict__ x, val
         for (u64 k = beta_double_start[beta] + lane; k < beta_double_start[beta + 1]; k += WARP) {
             const u32 other = beta_double[k];
             const u64 first = own_first[beta_slot[other]];
-            if (first != NONE) sum += (beta_value[k]) * x[first + beta_place[other]];
+            if (first != NONE) sum += beta_value[k] * x[first + beta_place[other]];
         }
         // a move of each: GROUPS alpha moves at once, LANES lanes over the beta moves of the same irrep
         for (u64 k = alpha_single_start[alpha] + group; k < alpha_single_start[alpha + 1]; k += GROUPS) {
@@ -243,7 +243,7 @@ largest_row_sums(const double* __restrict__ diagonal, double* __restrict__ large
             if (first == NONE) continue;
             const u32 word = alpha_pair[k];
             const double felt = felt_by<DOWN>(repulsion, word & 0x7fffu, of_beta);
-            sum += fabs(alpha_own[k] + negated_by_top_bit(felt, word << 16));
+            sum += fabs((alpha_own[k] + negated_by_top_bit(felt, word << 16)));
         }
         for (u64 k = alpha_double_start[alpha] + lane; k < alpha_double_start[alpha + 1]; k += WARP) {
             const u64 first = first_row[(i64)alpha_double[k] * SLOTS + slot];
@@ -256,7 +256,7 @@ largest_row_sums(const double* __restrict__ diagonal, double* __restrict__ large
             for (u64 m = run_first[run] + lane; m < run_first[run + 1]; m += WARP) {
                 const u32 word = beta_pair[m];
                 const double felt = felt_by<UP>(repulsion, word & 0x7fffu, of_alpha);
-                sum += fabs(beta_own[m] + negated_by_top_bit(felt, word << 16));
+                sum += fabs((beta_own[m] + negated_by_top_bit(felt, word << 16)));
             }
         }
         for (u64 k = beta_double_start[beta] + lane; k < beta_double_start[beta + 1]; k += WARP) {

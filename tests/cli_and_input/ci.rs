@@ -164,7 +164,11 @@ fn what_cannot_be_solved_is_refused() {
         ("space = { file = \"nothing.txt\" }\n", &[], "nothing.txt"),
         ("irrep = 8\n", &[], "irrep"),
         ("dipole = \"nothing.txt\"\n", &[], "nothing.txt"),
-        ("space = \"cisd\"\nstorage = \"table\"\n", &[], "storage = \"table\" on CPU"),
+        (
+            "space = \"cisd\"\nstorage = \"table\"\n",
+            &[],
+            "for a card; tables are of spaces up to a level of excitation",
+        ),
         ("storage = \"table\"\n", &[], "full CI is multiplied by its strings"),
         ("space = { file = \"one.txt\" }\n", &[], "1 + 1 electrons, the integrals 5 + 5"),
         (

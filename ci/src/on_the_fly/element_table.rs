@@ -10,7 +10,7 @@ use super::super::stored::OF_MEMORY;
 use super::super::way::{Counted, Request, Way};
 use super::super::{Integrals, Space};
 use super::OnTheFlyError;
-use super::excitations::{ExcitationsMultiply, ExcitationsWay, named_lanes};
+use super::excitations::{ExcitationsMultiply, kernels_fit, named_lanes};
 use eigenforge_product::{Fit, Multiply, MultiplyPlan, PrepareError};
 use eigenforge_runtime::{Arguments, Device, ElementArgument, Kernel, NamedTables, trace};
 use eigenforge_templates::ci::{KeptElements, RowsPlan};
@@ -43,7 +43,7 @@ impl Way for ElementTableWay {
 
     fn fit(&self, request: &Request<'_>) -> Fit {
         let columns = u64::from(u32::MAX);
-        match ExcitationsWay.fit(request) {
+        match kernels_fit(request) {
             Fit::Takes if request.place.cards > 1 || request.place.ranks.is_some() => {
                 Fit::Refuses("for one card".into())
             }

@@ -35,14 +35,7 @@ impl Way for ExcitationsWay {
     }
 
     fn fit(&self, request: &Request<'_>) -> Fit {
-        let refuses = |why: &str| Fit::Refuses(why.into());
-        match (request.space.is_complete(), request.is_on_card()) {
-            (true, _) => Fit::Foreign,
-            (false, false) => refuses("for a card"),
-            (false, true) if request.space.is_list() => refuses("a list of determinants, not all of a level"),
-            (false, true) if !is_possible(request) => refuses("fewer blocks of rows than ranks"),
-            (false, true) => Fit::Takes,
-        }
+        kernels_fit(request)
     }
 
     fn estimate(&self, counted: &Counted<'_>, place: StorageTarget) -> Estimate {
@@ -63,6 +56,18 @@ impl Way for ExcitationsWay {
 
     fn exchanged(&self, request: &Request<'_>, device: &Device) -> Option<(&'static str, u64)> {
         request.copies(device)
+    }
+}
+
+/// Whether kernels make the rows of a space there.
+pub(super) fn kernels_fit(request: &Request<'_>) -> Fit {
+    let refuses = |why: &str| Fit::Refuses(why.into());
+    match (request.space.is_complete(), request.is_on_card()) {
+        (true, _) => Fit::Foreign,
+        (false, false) => refuses("for a card"),
+        (false, true) if request.space.is_list() => refuses("a list of determinants, not all of a level"),
+        (false, true) if !is_possible(request) => refuses("fewer blocks of rows than ranks"),
+        (false, true) => Fit::Takes,
     }
 }
 

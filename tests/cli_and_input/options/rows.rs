@@ -384,6 +384,8 @@ pub const ROWS: &[Row] = &[
     row("bench dmrg", "", D, &["--device", "cpu", "--lengths", "1000", "--widths", "2", "--repeats", "1"], &[], Runs("| 2 |")),
     row("bench dmrg", "device", D, &["--lengths", "1000", "--widths", "2", "--repeats", "1"], &["--device", "cpu"], Runs("threads)")),
     row("bench dmrg", "lengths", D, &["--device", "cpu", "--widths", "2", "--repeats", "1"], &["--lengths", "1000"], Shows("| 2 | 1000 |")),
+    row("bench dmrg", "update", D, &["--device", "cpu", "--random-chains", "2"], &["--update", "expanding"], Runs("random chains")),
+    row("bench dmrg", "update", D, &["--device", "cpu", "--random-chains", "2"], &["--update", "both"], Refused(&["expanding"])),
     row("bench dmrg", "lengths", D, &["--sweeps"], &["--lengths", "1000"], Refused(&["--lengths", "--sweeps"])),
     row("bench dmrg", "widths", D, &["--device", "cpu", "--lengths", "1000", "--repeats", "1"], &["--widths", "3"], Shows("| 3 |")),
     row("bench dmrg", "widths", D, &["--projection"], &["--widths", "3"], Refused(&["--widths", "--projection"])),
