@@ -9,12 +9,11 @@
 //! where a matrix does not fit.
 
 use super::estimate::{Estimate, PRODUCTS, ProductKind, StorageError, StorageTarget, gib};
-use super::on_the_fly::ElementTableWay;
 use super::way::{Counted, Request, Way};
 use super::{Census, CsfSpace, Integrals, Space, csf, ways};
 pub use eigenforge_core::operator::MatrixStorage as Storage;
 use eigenforge_product::sparse::FormatName;
-use eigenforge_product::{Fit, PlannedChoice, PlannedWay};
+use eigenforge_product::{PlannedChoice, PlannedWay};
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -216,8 +215,8 @@ impl StorageRequest<'_> {
         if self.space.is_complete() {
             return "full CI is multiplied by its strings, without rows".into();
         }
-        let refused = |fit| if let Fit::Refuses(why) = fit { why } else { "no such way".into() };
-        refused(ElementTableWay.fit(&Request::new(self.integrals, self.space, place)))
+        let request = Request::new(self.integrals, self.space, place);
+        ways::refusal(ProductKind::Table, &request).unwrap_or_else(|| "there is no such way".into())
     }
 
     /// Elements of a vector.

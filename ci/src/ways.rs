@@ -34,6 +34,12 @@ pub(super) fn ways(request: &Request<'_>) -> (Vec<&'static dyn Way>, Vec<Planned
     (taken, others)
 }
 
+/// Why there is no way of a kind, if one says so.
+pub(super) fn refusal(kind: ProductKind, request: &Request<'_>) -> Option<String> {
+    let why = |way: &dyn Way| if let Fit::Refuses(why) = way.fit(request) { Some(why) } else { None };
+    WAYS.into_iter().filter(|way| way.kind() == kind).find_map(why)
+}
+
 /// The way of a kind.
 pub(super) fn way(kind: ProductKind, request: &Request<'_>) -> Option<&'static dyn Way> {
     ways(request).0.into_iter().find(|way| way.kind() == kind)
