@@ -10,13 +10,11 @@
 //! |---|---|
 //! | `cores` | the way of the CPU |
 //! | `device_tables` | what does the generated kernel read? |
-//! | `element_table` | the way of a card that keeps what the kernel makes |
 //! | `error` | why is a product not possible? |
-//! | `excitations` | the way of a card |
+//! | `excitations` | the way of a card, and that of one that keeps what the kernel makes |
 
 mod cores;
 mod device_tables;
-mod element_table;
 mod error;
 mod excitations;
 
@@ -27,10 +25,9 @@ pub(super) use cores::RowByRowWay;
 use eigenforge_product::MultiplyPlan;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::machine::{Card, Processor};
-pub(super) use element_table::ElementTableWay;
-pub use element_table::element_table;
 pub use error::OnTheFlyError;
-pub(super) use excitations::ExcitationsWay;
+pub use excitations::element_table;
+pub(super) use excitations::{ElementTableWay, ExcitationsWay};
 
 /// Bytes of L2 per element of a product row by row: a sector of the vector and the moves (one H200: 0.8 to 2.0e11
 /// elements per second).

@@ -1,11 +1,12 @@
 //! The way of a card, for spaces of products of strings: rows by the generated kernel, which also makes the diagonal and a bound of the norm.
 
+mod element_table;
+
 use super::super::error::CiError;
 use super::super::estimate::{Estimate, StorageTarget};
 use super::super::matrix::{CiHamiltonian, THRESHOLD};
 use super::super::way::{Counted, NAME, NamedPlan, Once, Request, Source, Way};
 use super::device_tables::{self, THREADS};
-use super::element_table::{self, TableRoom};
 use super::{OnTheFlyError, cores, estimate};
 use eigenforge_product::ranks::part_range;
 use eigenforge_product::sparse::Target;
@@ -16,6 +17,9 @@ use eigenforge_product::{
 use eigenforge_runtime::{Arguments, Device, ElementArgument, NamedTables, TableList};
 use eigenforge_templates::ci::RowsPlan;
 use eigenforge_templates::{KernelText, Launch, LaunchError, ScalarType, TextError};
+pub(in super::super) use element_table::ElementTableWay;
+use element_table::TableRoom;
+pub use element_table::element_table;
 use std::iter::once;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};

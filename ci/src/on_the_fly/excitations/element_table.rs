@@ -1,16 +1,16 @@
-//! The way of one card that has room: the rows of [`super::excitations`], whose elements its kernels write into a table once.
+//! The way of one card that has room: the rows of [`super`], whose elements its kernels write into a table once.
 //!
 //! In: the set-up kernels' tables, a card's memory. Out: columns and values of the first rows, as many as there is room for beside the
 //! solver's vectors: 12 bytes an element, since values are sums of integrals and too many for a list. A product reads the table, and makes
 //! the other rows anew in the same launch.
 
-use super::super::error::CiError;
-use super::super::estimate::{Estimate, LAUNCHES, ProductKind, StorageTarget};
-use super::super::stored::OF_MEMORY;
-use super::super::way::{Counted, Request, Way};
-use super::super::{Integrals, Space};
-use super::OnTheFlyError;
-use super::excitations::{ExcitationsMultiply, kernels_fit, named_lanes};
+use super::super::super::error::CiError;
+use super::super::super::estimate::{Estimate, LAUNCHES, ProductKind, StorageTarget};
+use super::super::super::stored::OF_MEMORY;
+use super::super::super::way::{Counted, Request, Way};
+use super::super::super::{Integrals, Space};
+use super::super::OnTheFlyError;
+use super::{ExcitationsMultiply, kernels_fit, named_lanes};
 use eigenforge_product::{Fit, Multiply, MultiplyPlan, PrepareError};
 use eigenforge_runtime::{Arguments, Device, ElementArgument, Kernel, NamedTables, trace};
 use eigenforge_templates::ci::{KeptElements, RowsPlan};
@@ -30,7 +30,7 @@ const KEPT: &str = "kept";
 const ELEMENTS: &str = "kept_elements";
 
 /// Spaces of excitations, on one card.
-pub(in super::super) struct ElementTableWay;
+pub(in super::super::super) struct ElementTableWay;
 
 impl Way for ElementTableWay {
     fn kind(&self) -> ProductKind {
@@ -54,7 +54,7 @@ impl Way for ElementTableWay {
 
     /// As many rows as there is room for, the others as they are made anew.
     fn estimate(&self, counted: &Counted<'_>, place: StorageTarget) -> Estimate {
-        let made = super::estimate(counted, place);
+        let made = super::super::estimate(counted, place);
         let (rows, elements) = (counted.space.len(), u64::try_from(counted.census.non_zeros).unwrap_or(u64::MAX));
         let all = RowsPlan::kept_bytes(KeptElements { rows, elements });
         let room = counted.room.saturating_sub(made.bytes).saturating_sub(place.free / SPARE);
@@ -83,7 +83,7 @@ impl Way for ElementTableWay {
 /// The multiply by a table of elements of at most so many bytes, on a device that runs kernels; the other rows are made anew.
 ///
 /// # Errors
-/// As of [`row_by_row`](super::row_by_row).
+/// As of [`row_by_row`](super::super::row_by_row).
 pub fn element_table(
     integrals: &Integrals,
     space: &Space,
