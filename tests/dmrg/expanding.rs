@@ -19,7 +19,7 @@ fn expanding(states: usize) -> Options {
     Options { states: vec![states], update: UpdateChoice::Expanding, ..Options::default() }
 }
 
-fn found(chain: &Chain, options: &Options) -> DmrgResult {
+fn result(chain: &Chain, options: &Options) -> DmrgResult {
     run(chain, options, None, |_| {}).unwrap()
 }
 
@@ -62,7 +62,7 @@ fn random_chains_have_their_exact_energies() {
         (1..sites).rev().for_each(|k| order.swap(k, random.below(k + 1)));
         let chain = Chain::new(&operator, sector, Some(order)).unwrap();
         let noise = if seed.is_multiple_of(2) { Some(Vec::new()) } else { None };
-        let found = found(&chain, &Options { noise, tolerance: 1e-12, ..expanding(300) });
+        let found = result(&chain, &Options { noise, tolerance: 1e-12, ..expanding(300) });
         assert!((found.energy - expected).abs() < 1e-8, "seed {seed}: {} is not {expected}", found.energy);
         assert_eq!(found.warnings, Vec::<String>::new(), "seed {seed}");
     }
@@ -75,8 +75,8 @@ fn several_charges_and_complex_chains() {
     let flavours = spin_hubbard(&lattice, 4, &[1.0; 4], &[3.0; 5], &[0.0; 5], 0.0);
     let sector = Sector::Flavours(vec![1, 1, 1, 1]);
     let chain = Chain::new(&flavours, sector, None).unwrap();
-    let one = found(&chain, &Options { noise: Some(Vec::new()), ..expanding(400) });
-    let two = found(&chain, &Options { states: vec![400], ..Options::default() });
+    let one = result(&chain, &Options { noise: Some(Vec::new()), ..expanding(400) });
+    let two = result(&chain, &Options { states: vec![400], ..Options::default() });
     assert!((one.energy - two.energy).abs() < 1e-9, "{} is not {}", one.energy, two.energy);
     let phase = scalar(0.3f64.cos()) + 0.3f64.sin() * imaginary_unit();
     let ring = (0..8).map(|i| {
@@ -87,8 +87,8 @@ fn several_charges_and_complex_chains() {
     let operator = ring.fold(Operator::zero(), |sum, term| sum + term);
     let chain = Chain::new(&operator, Sector::Spins { two_sz: 0 }, None).unwrap();
     assert!(chain.is_complex());
-    let one = found(&chain, &Options { targets: 2, ..expanding(128) });
-    let two = found(&chain, &Options { targets: 2, states: vec![128], ..Options::default() });
+    let one = result(&chain, &Options { targets: 2, ..expanding(128) });
+    let two = result(&chain, &Options { targets: 2, states: vec![128], ..Options::default() });
     for (one, two) in [(one.energy, two.energy), (one.excited[0].energy, two.excited[0].energy)] {
         assert!((one - two).abs() < 1e-9, "{one} is not {two}");
     }
@@ -104,7 +104,7 @@ fn states_above_the_lowest() {
     let sector = Sector::Spins { two_sz: 0 };
     let model = Model::new(operator.clone(), sector.clone()).unwrap();
     let expected = Lanczos::new(&model).states(3).tolerance(1e-10).run(&Device::cpu()).unwrap();
-    let found = found(&Chain::new(&operator, sector, None).unwrap(), &Options { targets: 3, ..expanding(64) });
+    let found = result(&Chain::new(&operator, sector, None).unwrap(), &Options { targets: 3, ..expanding(64) });
     let energies = std::iter::once(found.energy).chain(found.excited.iter().map(|state| state.energy));
     for (found, expected) in energies.zip(expected.energies()) {
         assert!((found - expected).abs() < 1e-8, "{found} is not {expected}");
@@ -118,7 +118,7 @@ fn a_run_goes_on_and_names_the_other_update() {
     let folder = tempfile::tempdir().unwrap();
     let checkpoint = |resume| Checkpoint { folder: folder.path().into(), resume };
     let chain = Chain::new(&heisenberg(&Lattice::chain(20).open()), Sector::Spins { two_sz: 0 }, None).unwrap();
-    let whole = found(&chain, &expanding(48));
+    let whole = result(&chain, &expanding(48));
     run(&chain, &Options { sweeps: 2, ..expanding(48) }, Some(&checkpoint(false)), |_| {}).unwrap();
     let mut states: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
     states.sort();

@@ -21,7 +21,7 @@ pub(crate) mod projection;
 pub(super) mod start;
 pub(super) mod state;
 pub(super) mod superblock;
-pub(super) mod thin;
+pub(crate) mod thin;
 pub(super) mod transform;
 pub(super) mod truncate;
 pub(super) mod whole_sector;

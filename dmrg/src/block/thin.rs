@@ -19,7 +19,7 @@ use std::ops::Deref;
 
 /// The smallest weight that stays as a part of the largest: of weights below, density matrices have only rounding. Just above, states
 /// that stay are mixed with some that do not, which costs a part of a weight that small.
-const PRECISE: f64 = 1e-15;
+pub(crate) const PRECISE: f64 = 1e-15;
 /// ‖Yᵀ Y − 1‖² whose next is rounding.
 const NEARLY: f64 = 1e-15;
 /// Steps towards orthonormal states; two are usual.

@@ -10,6 +10,7 @@ use super::truncate::{centre_of, density};
 use crate::block::blocks::Side;
 use crate::block::orthonormal::{SectorColumns, orthonormal};
 use crate::block::state::Isometry;
+use crate::block::thin::PRECISE;
 use crate::block::truncate::{Centre, ROUNDING, Truncated, TruncationLimits, Wave, choose};
 use crate::engine::Engine;
 use crate::error::DmrgError;
@@ -20,8 +21,6 @@ use eigenforge_runtime::residency::PoolBuffer;
 
 /// Rows of all sectors by columns from which on the columns are decomposed.
 const TALL: f64 = 1.25;
-/// The smallest weight that stays as a part of the largest: of weights below, density matrices have only rounding.
-const PRECISE: f64 = 1e-15;
 /// Scaled columns are shorter than this, by which all are divided: they converge below √3.
 const LONGEST: f64 = 1.1;
 
