@@ -255,7 +255,17 @@ impl Error {
     }
 }
 
-eigenforge_core::errors_of_the_input!(TooManyStates);
+eigenforge_core::errors_of_the_input!(InputError, TooManyStates);
+
+impl FamilyError for Error {
+    fn is_of_the_input(&self) -> bool {
+        Error::is_of_the_input(self)
+    }
+
+    fn device(&self) -> Option<&DeviceError> {
+        self.family()?.device()
+    }
+}
 
 impl FamilyError for SpmvError {
     fn is_of_the_input(&self) -> bool {

@@ -76,6 +76,7 @@ mod error;
 pub mod evolve;
 pub mod export;
 pub mod input;
+pub mod inspection;
 pub mod overlap;
 pub mod problem;
 pub mod report;

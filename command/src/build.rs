@@ -6,18 +6,19 @@ use super::error::CommandError;
 use super::output::print;
 use super::{overrides, refuse};
 use eigenforge::input::InputFile;
-use eigenforge::problem;
+use eigenforge::inspection;
+use eigenforge::problem::files_of_run;
 use eigenforge_runtime::jit::{Arch, Chosen, Jit, JitError};
 use eigenforge_runtime::say;
 use std::time::Instant;
 
 /// Runs the verb.
 pub(super) fn run(arguments: &BuildArguments) -> Result<VerbEnd, CommandError> {
-    let input = InputFile::read(&arguments.model)?;
+    let input = InputFile::read_evolving(&arguments.model)?;
     refuse::edits_of_a_sweep(&input, &[("--override", arguments.overrides.is_some())])?;
     let archs = arguments.arch.iter().map(|name| name.parse()).collect::<Result<Vec<Arch>, JitError>>()?;
     let overrides = overrides::read(arguments.overrides.as_deref())?;
-    let files = problem::files_of_run(&*problem::open(&input)?, &overrides)?;
+    let files = files_of_run(&*inspection::open(&input)?, &overrides)?;
     let chosen = files.iter().map(|file| overrides.apply(&file.text).map_err(JitError::from));
     let chosen = chosen.collect::<Result<Vec<Chosen<'_>>, JitError>>()?;
     overrides.unused().iter().for_each(|line| say!("warning: {line}"));

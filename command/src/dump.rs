@@ -1,13 +1,13 @@
 //! `eigenforge inspect MODEL.toml --dump DIR`: the generated files of a model, to be read, edited and run with `--override`.
 //!
-//! In: the files, a folder. Out: `NAME.cu` and `NAME.ron`, each written whole or not at all. What is there and differs may
+//! In: the files, a folder. Out: `NAME.cu` and `NAME.ron` ([`dumped_names`]), each written whole or not at all. What is there and differs may
 //! be somebody's edit, so nothing at all is written then unless forced.
 
 use super::error::CommandError;
 use eigenforge::path::GeneratedFile;
 use eigenforge::report::{ReportError, check_folder, publish};
 use eigenforge_runtime::input_file::{FileKind, read_bytes};
-use eigenforge_runtime::jit::dumped_plan;
+use eigenforge_runtime::jit::{dumped_names, dumped_plan};
 use eigenforge_runtime::solvers::EVERY_SIZE;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -18,12 +18,13 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// Files that are there and differ, unless `force`; a folder that cannot be written.
 pub(super) fn write(files: &[GeneratedFile], folder: &Path, force: bool) -> Result<String, CommandError> {
-    let two = |file: &GeneratedFile| {
-        let at = |extension| folder.join(format!("{}.{extension}", file.text.name));
+    let two = |(file, name): (&GeneratedFile, String)| {
+        let at = |extension| folder.join(format!("{name}.{extension}"));
         [(at("cu"), file.text.text.clone()), (at("ron"), dumped_plan(&file.text))]
     };
     check_folder(folder, &[])?;
-    let wanted: Vec<(PathBuf, String)> = files.iter().flat_map(two).collect();
+    let names = dumped_names(files.iter().map(|file| &file.text));
+    let wanted: Vec<(PathBuf, String)> = files.iter().zip(names).flat_map(two).collect();
     // What is there and cannot be read, or is no regular file, differs.
     let there =
         |path: &PathBuf| path.symlink_metadata().ok().map(|_| read_bytes(path, FileKind::KERNEL).unwrap_or_default());

@@ -7,10 +7,10 @@ use super::output::print;
 use super::{VerbEnd, dump, overrides, profile, refuse};
 use eigenforge::exact::{RankPlan, Solve};
 use eigenforge::input::InputFile;
+use eigenforge::inspection;
 use eigenforge::path::{Stage, named};
 use eigenforge::problem::{
-    self, ChainProblem, Family, Inspected, Inspection, MoleculeProblem, RunPlan, Sharing, TensorProblem, every_file,
-    inspect,
+    ChainProblem, Family, Inspected, Inspection, MoleculeProblem, RunPlan, Sharing, TensorProblem, every_file, inspect,
 };
 use eigenforge_runtime::jit::{Arch, Overrides};
 use eigenforge_runtime::machine::Machine;
@@ -26,10 +26,10 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<VerbEnd, CommandError>
     check(arguments)?;
     // clap lets no other word pass.
     let machine = arguments.machine.as_deref().and_then(Machine::named).unwrap_or_else(Machine::h200);
-    let file = InputFile::read(&arguments.model)?;
+    let file = InputFile::read_evolving(&arguments.model)?;
     let edits = [("--dump", arguments.dump.is_some()), ("--override", arguments.overrides.is_some())];
     refuse::edits_of_a_sweep(&file, &edits)?;
-    let problem = problem::open_for(&file, &machine)?;
+    let problem = inspection::open_for(&file, &machine)?;
     if let Some(cards) = arguments.cards {
         print(&sharing(&file, cards, &machine)?);
     }

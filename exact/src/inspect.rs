@@ -6,6 +6,7 @@ use eigenforge_core::operator::{Operator, OperatorError};
 use eigenforge_core::path::{self, GeneratedFile, OperatorIr, Stage, StageError, StructureKind, solver_programs};
 use eigenforge_runtime::jit::{JitError, Overrides};
 use eigenforge_runtime::machine::Machine;
+use eigenforge_runtime::solvers::{Course, MatrixOutline, rehearse_course};
 use eigenforge_templates::ScalarType;
 
 impl Model {
@@ -37,6 +38,34 @@ impl Model {
             files.extend(others.into_iter().map(|other| other.launched("for averages")));
         }
         Ok(files)
+    }
+
+    /// The generated files of a chain or an evolution in the model: its multiply, and the vector programs; of an evolution under
+    /// several operators those of this one.
+    ///
+    /// # Errors
+    /// As of [`Model::generated`].
+    pub fn course_files(&self, course: Course, when: &'static str) -> Result<Vec<GeneratedFile>, StageError> {
+        let scalar = ScalarType::F64;
+        let multiply = self.multiply_without_constant(scalar)?;
+        // Chains multiply one vector at a time.
+        let own = multiply.generated()?.into_iter().filter(|file| file.when.is_empty());
+        let mut files: Vec<GeneratedFile> = own.map(|file| file.launched(when)).collect();
+        let (dimension, is_complex) = (self.dimension(), self.is_complex());
+        let outline = MatrixOutline { dimension, scalar, diagonal: None, guess: None, is_complex };
+        files.extend(solver_programs(dimension, &rehearse_course(course, &outline))?);
+        Ok(files)
+    }
+
+    /// The generated text of averages that are taken of vectors as the model has them, without a real gauge; `None` where the host takes them.
+    ///
+    /// # Errors
+    /// As of [`Model::generated`].
+    pub fn average_file(&self) -> Result<Option<GeneratedFile>, StageError> {
+        if self.symmetric().is_some() || self.basis().is_listed() {
+            return Ok(None);
+        }
+        Ok(Some(averages::generated(self, ScalarType::F64)?.launched("for averages")))
     }
 
     /// The operator IR as data.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! [evolve] → start: local states, a state of another model, a file → steps in time → energy, echo, averages, entropies → report, files
-//!            start.rs                                              run.rs, hamiltonian.rs, exact::evolve_model                         record.rs, files.rs
+//!            start.rs                                              run.rs, hamiltonian.rs, exact::evolve_model   record.rs, files.rs
 //! ```
 //!
 //! ψ(t) = exp(−iHt) ψ(0) with ħ = 1, or with `imaginary` exp(−Ht) ψ(0) of length 1. The echo is |⟨ψ(0)|ψ(t)⟩|². Entropies are −tr ρ ln ρ.
@@ -11,9 +11,11 @@ mod device;
 mod files;
 mod hamiltonian;
 mod measures;
+mod plan;
 mod record;
 mod run;
 mod start;
 
+pub(crate) use plan::step_files;
 pub use record::{EvolutionRecord, RecordedAverages, RecordedEntropy};
 pub use run::evolution;

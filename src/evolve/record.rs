@@ -1,7 +1,7 @@
 //! What an evolution leaves behind: printed for people, as JSON for programs.
 
 use crate::observable::Average;
-use crate::report::{ClusterRecord, ModelRecord};
+use crate::report::{ClusterRecord, KernelRecord, ModelRecord};
 use crate::words::grouped;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -59,6 +59,9 @@ pub struct EvolutionRecord {
     pub converged: bool,
     /// The device's name.
     pub device: String,
+    /// Generated kernels that ran; empty on a CPU.
+    #[serde(default)]
+    pub kernels: Vec<KernelRecord>,
     /// Seconds to the start, and from there to the end.
     pub seconds: [f64; 2],
     /// What a careful reader must know.
@@ -120,7 +123,7 @@ impl EvolutionRecord {
 
     /// Text for a terminal, ending in a newline.
     pub(super) fn text(&self) -> String {
-        let mut out = String::new();
+        let mut out = KernelRecord::overridden_text(&self.kernels);
         let line = |out: &mut String, text: &str| {
             let _ = writeln!(out, "{text}");
         };

@@ -12,7 +12,7 @@ use crate::exact::{DrivenModel, EvolutionPoint, evolve_driven_model, evolve_mode
 use crate::input::{EvolveSpec, Family, InputProblem, ModelFile, Wrong};
 use crate::problem::run::{ChosenDevice, RunContext, choose_device};
 use crate::problem::{LatticeProblem, Problem};
-use crate::report::{ClusterRecord, ModelRecord, SCHEMA};
+use crate::report::{ClusterRecord, KernelRecord, ModelRecord, SCHEMA};
 use eigenforge_runtime::Device;
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::{EvolutionOptions, EvolutionSteps};
@@ -107,6 +107,7 @@ pub fn evolution(file: ModelFile, context: &RunContext) -> Result<EvolutionRecor
         basis: course.vectors,
         converged: start.converged && course.bound <= spec.tolerance,
         device: chosen.device.name(),
+        kernels: KernelRecord::list(&chosen.device),
         seconds: [start_seconds, started.elapsed().as_secs_f64()],
         warnings,
     })

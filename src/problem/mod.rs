@@ -87,19 +87,11 @@ pub trait Problem {
     }
 }
 
-/// The problem of a model file, planned for an NVIDIA H200.
-///
-/// # Errors
-/// See [`open_for`].
-pub fn open(file: &InputFile) -> Result<Box<dyn Problem>, StageError> {
-    open_for(file, &Machine::h200())
-}
-
-/// The problem of a model file, planned for a machine, which need not be present.
+/// The problem of a model file, planned for a machine, which need not be present. [`crate::inspection`] adds what its curves launch.
 ///
 /// # Errors
 /// A file that it names cannot be read; a model that is not Hermitian, or has no state in its sector.
-pub fn open_for(file: &InputFile, machine: &Machine) -> Result<Box<dyn Problem>, StageError> {
+pub(crate) fn open_for(file: &InputFile, machine: &Machine) -> Result<Box<dyn Problem>, StageError> {
     Ok(match file {
         InputFile::Lattice(file) => Box::new(LatticeProblem::new((**file).clone())?),
         InputFile::Ci(file) => Box::new(MoleculeProblem::read((**file).clone())?.planned_for(machine.clone())),

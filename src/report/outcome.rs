@@ -290,11 +290,7 @@ impl Outcome {
     }
 
     fn write_summary(&self, out: &mut String) -> std::fmt::Result {
-        let edited: Vec<&str> = self.kernels.iter().filter(|k| k.overridden).map(|k| k.name.as_str()).collect();
-        if !edited.is_empty() {
-            writeln!(out, "OVERRIDDEN: edited kernels ran in place of generated ones, and these are their numbers")?;
-            writeln!(out, "            {}\n", edited.join(", "))?;
-        }
+        out.write_str(&KernelRecord::overridden_text(&self.kernels))?;
         match &self.family {
             FamilyRecord::Lattice(record) => record.write_summary(self, out)?,
             FamilyRecord::Molecule(record) => record.write_summary(self, out)?,

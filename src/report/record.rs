@@ -4,6 +4,7 @@
 
 use super::LevelSpinRecord;
 use eigenforge_runtime::machine::Machine;
+use eigenforge_runtime::{Device, LoadedKernel};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 
@@ -46,6 +47,31 @@ pub struct KernelRecord {
     pub cached: bool,
     /// Whether an edited source ran in place of the generated one.
     pub overridden: bool,
+}
+
+impl KernelRecord {
+    /// Those that ran on a device.
+    pub(crate) fn list(device: &Device) -> Vec<KernelRecord> {
+        let record = |kernel: LoadedKernel| KernelRecord {
+            name: kernel.name,
+            key: kernel.key,
+            cached: kernel.cached,
+            overridden: kernel.overridden.is_some(),
+        };
+        device.kernels_used().into_iter().map(record).collect()
+    }
+
+    /// The first lines of a text for a terminal where edited kernels ran; else nothing.
+    pub(crate) fn overridden_text(kernels: &[KernelRecord]) -> String {
+        let edited: Vec<&str> = kernels.iter().filter(|k| k.overridden).map(|k| k.name.as_str()).collect();
+        if edited.is_empty() {
+            return String::new();
+        }
+        let names = edited.join(", ");
+        format!(
+            "OVERRIDDEN: edited kernels ran in place of generated ones, and these are their numbers\n            {names}\n\n"
+        )
+    }
 }
 
 /// The shape of the generated multiply: tiles, threads, strategies.

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! [spectrum] → operator at each q → level, in every sector that has a part of it → A|a⟩, chains → curves, poles, sum rules → report, files
-//!   operator.rs, current.rs, path.rs   run.rs, partners.rs                          exact::Response   record.rs, files.rs
+//!   operator.rs, current.rs, path.rs,  run.rs, partners.rs                          exact::Response   record.rs, files.rs
+//!   plan.rs
 //! ```
 //!
 //! A_q = N^(−1/2) Σ_j e^(−iq·r_j) O_j with r_j the position of site j; adding an electron is c†_k = N^(−1/2) Σ_j e^(+ik·r_j) c†_j, so that both it and
@@ -15,9 +16,11 @@ mod files;
 mod operator;
 mod partners;
 mod path;
+mod plan;
 mod record;
 mod run;
 
 pub use conductivity::ConductivityRecord;
+pub(crate) use plan::chain_files;
 pub use record::{SpectrumCurve, SpectrumRecord};
 pub use run::spectrum;

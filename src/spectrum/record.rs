@@ -1,7 +1,7 @@
 //! What a spectrum leaves behind: printed for people, as JSON for programs.
 
 use super::conductivity::ConductivityRecord;
-use crate::report::{ClusterRecord, EnergyFormat, ModelRecord, MomentumRecord};
+use crate::report::{ClusterRecord, EnergyFormat, KernelRecord, ModelRecord, MomentumRecord};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
@@ -34,6 +34,9 @@ pub struct SpectrumRecord {
     pub converged: bool,
     /// The device's name.
     pub device: String,
+    /// Generated kernels that ran; empty on a CPU.
+    #[serde(default)]
+    pub kernels: Vec<KernelRecord>,
     /// Seconds of the level, and of all from start to report.
     pub seconds: [f64; 2],
     /// What a careful reader must know.
@@ -111,7 +114,7 @@ impl SpectrumCurve {
 impl SpectrumRecord {
     /// Text for a terminal, ending in a newline.
     pub(super) fn text(&self) -> String {
-        let mut out = String::new();
+        let mut out = KernelRecord::overridden_text(&self.kernels);
         let line = |out: &mut String, text: std::fmt::Arguments<'_>| {
             let _ = writeln!(out, "{text}");
         };

@@ -5,19 +5,18 @@
 
 use super::conductivity::ConductivityRecord;
 use super::current::Current;
-use super::operator::Excitation;
 use super::partners::{Spins, partners};
-use super::path::{OnPath, momenta};
+use super::path::OnPath;
+use super::plan::{SpectrumPlan, target_momentum};
 use super::record::{LevelSectorRecord, SpectrumCurve, SpectrumRecord};
 use crate::Error;
 use crate::exact::{ChainOptions, LevelStates, Model, ModelProblem, Response, Solution, Solve};
 use crate::input::{AveragedStates, Family, InputProblem, ModelFile, SpectrumMethod, SpectrumSpec, Wrong};
-use crate::lattice::Momenta;
 use crate::observable::Observable;
 use crate::operator::{Operator, SiteKind};
 use crate::problem::LatticeProblem;
 use crate::problem::run::{ChosenDevice, RunContext, choose_device};
-use crate::report::{ClusterRecord, ModelRecord, SCHEMA};
+use crate::report::{ClusterRecord, KernelRecord, ModelRecord, SCHEMA};
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Solver;
 use eigenforge_runtime::{Device, trace};
@@ -74,40 +73,10 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
     };
     let problem = LatticeProblem::new(file)?;
     check(&problem)?;
+    let SpectrumPlan { excitation, list, operators, current } =
+        SpectrumPlan::new(&problem.file, &problem.model, &spec)?;
     let refused = |wrong| problem.file.refused(wrong);
-    let excitation = Excitation::new(&problem.file, problem.model.operator(), &spec).map_err(refused)?;
     let own = problem.model.momentum().map(<[i64]>::to_vec);
-    let list: Vec<Option<OnPath>> = match excitation.has_momentum() {
-        true => momenta(&problem.file, &spec, own.is_some()).map_err(refused)?.into_iter().map(Some).collect(),
-        false if spec.q_is_given => {
-            let message = match spec.of.as_str() {
-                "current" => "`q` is given, and the current is that of q = 0: leave `q` out",
-                _ => {
-                    "`q` is given, and the text has no `phase(i)`, e^(−iq·r_i)/√N: write it at each term, or leave `q` out"
-                }
-            };
-            let what = Wrong::Observable { name: "of".into(), message: message.into() };
-            return Err(refused(InputProblem { what, span: spec.of_span.clone() }).into());
-        }
-        false => vec![None],
-    };
-    let mut operators = Vec::new();
-    for q in &list {
-        let q = q.as_ref().map(|(_, q)| q);
-        let operator = excitation.operator(q).map_err(refused)?;
-        if own.is_some() && !excitation.is_of_momentum(&operator, q) {
-            let message = "it is of no momentum: in a sector of `k` every translation must take it to a multiple of itself; leave [symmetry] out";
-            let what = Wrong::Observable { name: "of".into(), message: message.into() };
-            return Err(refused(InputProblem { what, span: spec.of_span.clone() }).into());
-        }
-        operators.push(operator);
-    }
-    let current = excitation.current().map_err(refused)?;
-    if current.is_some() && spec.state > 0 {
-        let (expected, found) = ("0: the conductivity is that of the lowest level".into(), spec.state.to_string());
-        let what = Wrong::OutOfRange { key: "state".into(), expected, found };
-        return Err(refused(InputProblem { what, span: spec.state_span.clone() }).into());
-    }
     let measured = current.iter().flat_map(|Current { operator, kinetic }| {
         [("current", operator), ("kinetic", kinetic)].map(|(name, operator)| Observable::scalar(name, operator.clone()))
     });
@@ -164,10 +133,7 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
         let _curve = trace::span("response", "a momentum");
         let (mut response, mut rule) = (Response::default(), Some(0.0));
         for source in &sources {
-            let target = source.states.model.momentum().map(|k| {
-                let q = q.as_ref().map_or_else(|| vec![0; k.len()], |(_, q)| q.k.clone());
-                moved(&problem.file, k, &q, excitation.sign())
-            });
+            let target = target_momentum(&problem.file, &source.states.model, q.as_ref(), &excitation);
             let part = source.states.states.len() as f64 / all as f64;
             let own = source.states.response(operator, target.as_deref(), &left_out, &options, &device);
             response.add(own?, part);
@@ -210,6 +176,7 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
         curves,
         conductivity,
         device: device.name(),
+        kernels: KernelRecord::list(&device),
         seconds: [level_seconds, context.start.elapsed().as_secs_f64()],
         warnings,
     })
@@ -297,13 +264,6 @@ fn faults(curves: &[SpectrumCurve]) -> Vec<String> {
         }
     }
     found
-}
-
-/// The momentum that an operator of momentum q makes of one.
-fn moved(file: &ModelFile, k: &[i64], q: &[i64], sign: i64) -> Vec<i64> {
-    let momenta = Momenta::new(&file.lattice);
-    let all = k.iter().zip(q).zip(momenta.orders());
-    all.map(|((k, q), order)| (k + sign * q).rem_euclid(*order)).collect()
 }
 
 /// The level of a file's sector: as many states as it takes to have all below it, too. With it the device, and the spins where H conserves them.

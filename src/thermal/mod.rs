@@ -16,4 +16,5 @@ mod run;
 mod sectors;
 
 pub use record::{ThermalCurve, ThermalRecord, ThermalSectorRecord};
+pub(crate) use run::sector_files;
 pub use run::thermal;

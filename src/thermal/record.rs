@@ -1,6 +1,6 @@
 //! What thermal averages leave behind: printed for people, as JSON for programs.
 
-use crate::report::{ClusterRecord, EnergyFormat, ModelRecord};
+use crate::report::{ClusterRecord, EnergyFormat, KernelRecord, ModelRecord};
 use crate::words::grouped;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -40,6 +40,9 @@ pub struct ThermalRecord {
     pub converged: bool,
     /// The device's name.
     pub device: String,
+    /// Generated kernels that ran; empty on a CPU.
+    #[serde(default)]
+    pub kernels: Vec<KernelRecord>,
     /// Seconds from start to report.
     pub seconds: f64,
     /// What a careful reader must know.
@@ -99,7 +102,7 @@ impl ThermalRecord {
 
     /// Text for a terminal, ending in a newline.
     pub(super) fn text(&self) -> String {
-        let mut out = String::new();
+        let mut out = KernelRecord::overridden_text(&self.kernels);
         let line = |out: &mut String, text: std::fmt::Arguments<'_>| {
             let _ = writeln!(out, "{text}");
         };

@@ -11,11 +11,12 @@ use crate::exact::{LARGEST_DENSE, LevelStates, Model, ModelProblem, SampleOption
 use crate::input::{Family, InputProblem, ModelFile, ThermalEnsemble, ThermalMethod, ThermalSpec, Wrong};
 use crate::observable::{self, Shape};
 use crate::operator::Operator;
+use crate::path::{GeneratedFile, StageError};
 use crate::problem::run::{ChosenDevice, RunContext, choose_device};
-use crate::report::{ClusterRecord, ModelRecord, SCHEMA};
+use crate::report::{ClusterRecord, KernelRecord, ModelRecord, SCHEMA};
 use crate::words::grouped;
-use eigenforge_runtime::machine::Machine;
-use eigenforge_runtime::solvers::Solver;
+use eigenforge_runtime::machine::{Card, Machine};
+use eigenforge_runtime::solvers::{Course, Solver};
 use eigenforge_runtime::{Device, trace};
 use eigenforge_templates::ScalarType;
 use std::sync::Arc;
@@ -58,13 +59,9 @@ pub fn thermal(file: ModelFile, context: &RunContext) -> Result<ThermalRecord, E
         let why = "H does not conserve the total Sz, and (⟨Sz²⟩ − ⟨Sz⟩²)/T is no susceptibility: chi is left out";
         warnings.push(why.into());
     }
-    let below = match spec.method {
-        ThermalMethod::Auto | ThermalMethod::Exact => spec.exact_below,
-        ThermalMethod::Ftlm => 0,
-    };
     let joined = sectors.joined(spec.exact_below);
     context.observer.plan(&described(&file, &spec, &sectors, &joined))?;
-    let run = ThermalRun { file: &file, spec: &spec, operators: &operators, below: below as u64, context };
+    let run = ThermalRun { file: &file, spec: &spec, operators: &operators, context };
     let device = run.device(&sectors, &joined, &mut warnings)?;
 
     let mut found: Vec<SectorOutcome> = Vec::new();
@@ -105,23 +102,61 @@ struct ThermalRun<'a> {
     file: &'a ModelFile,
     spec: &'a ThermalSpec,
     operators: &'a [Operator],
-    /// States of a sector that is solved whole at most.
-    below: u64,
     context: &'a RunContext,
 }
 
-impl ThermalRun<'_> {
+impl ThermalSpec {
+    /// Whether a sector of so many states is diagonalised whole.
     fn is_whole(&self, states: u64) -> bool {
-        self.spec.method == ThermalMethod::Exact || states <= self.below
+        match self.method {
+            ThermalMethod::Exact => true,
+            ThermalMethod::Auto => states <= self.exact_below as u64,
+            ThermalMethod::Ftlm => false,
+        }
     }
+}
 
+/// What a run launches in the sectors that are sampled: chains, and solves for their lowest levels.
+///
+/// # Errors
+/// As of [`thermal`].
+pub(crate) fn sector_files(file: &ModelFile, spec: &ThermalSpec) -> Result<Vec<GeneratedFile>, StageError> {
+    let (_, operators) = observables(file, spec, &mut Vec::new())?;
+    let sectors = EnsembleSectors::new(file, &operators)?;
+    let course = Course::Chain { overlaps: !operators.is_empty() };
+    let mut files = Vec::new();
+    for sector in sectors.joined(spec.exact_below) {
+        let Some(model) = sectors.model(&sector)?.filter(|model| !spec.is_whole(model.states())) else { continue };
+        files.extend(model.course_files(course, "for the thermal averages")?);
+        if spec.method == ThermalMethod::Auto {
+            let solve = sector_solve(file, &model);
+            let chosen = match file.solve.solver {
+                Some(solver) => solver,
+                None => ModelProblem::solver_on(&solve, &Card::H200),
+            };
+            let of_solve = |file: GeneratedFile| match file.when {
+                "" => file.launched("for the levels of sectors"),
+                _ => file,
+            };
+            files.extend(ModelProblem::generated(&Solve { solver: chosen, ..solve })?.into_iter().map(of_solve));
+        }
+    }
+    Ok(files)
+}
+
+/// The solve for the lowest levels of a sector, by Lanczos where the file leaves the solver out.
+fn sector_solve<'m>(file: &ModelFile, model: &'m Model) -> Solve<'m> {
+    let spec = &file.solve;
+    let most = usize::try_from(model.states()).unwrap_or(usize::MAX);
+    let asked = Solve::new(ModelProblem::from(model), spec.solver.unwrap_or(Solver::Lanczos));
+    asked.options(spec.options()).states(spec.states.min(most))
+}
+
+impl ThermalRun<'_> {
     /// The lowest levels of a sector.
     fn solve<'m>(&self, model: &'m Model, device: &Device) -> Solve<'m> {
-        let spec = &self.file.solve;
-        let most = usize::try_from(model.states()).unwrap_or(usize::MAX);
-        let asked = Solve::new(ModelProblem::from(model), spec.solver.unwrap_or(Solver::Lanczos));
-        let asked = asked.options(spec.options()).states(spec.states.min(most));
-        let asked = if spec.solver.is_none() { asked.choose(device).0 } else { asked };
+        let asked = sector_solve(self.file, model);
+        let asked = if self.file.solve.solver.is_none() { asked.choose(device).0 } else { asked };
         let observer = Arc::clone(&self.context.observer);
         asked.tuned(self.context.tuned).progress(move |progress| observer.iteration(progress))
     }
@@ -135,7 +170,7 @@ impl ThermalRun<'_> {
     ) -> Result<Device, Error> {
         let largest = joined.iter().max_by_key(|sector| sectors.size(sector));
         let model = largest.map(|sector| sectors.model(sector)).transpose()?.flatten();
-        let sampled = model.as_ref().filter(|model| !self.is_whole(model.states()));
+        let sampled = model.as_ref().filter(|model| !self.spec.is_whole(model.states()));
         let forecast = |machine: &Machine, device: Option<&Device>| {
             let Some(model) = sampled else { unreachable!("asked for where a sector is sampled") };
             self.solve(model, device.unwrap_or(&Device::cpu())).forecast(machine, device)
@@ -159,7 +194,7 @@ impl ThermalRun<'_> {
     /// The trace of a sector.
     fn trace(&self, model: &Model, device: &Device, warnings: &mut Vec<String>) -> Result<SolvedTrace, Error> {
         let _sector = trace::span("thermal", "a sector");
-        if self.is_whole(model.states()) {
+        if self.spec.is_whole(model.states()) {
             if model.states() > MOST_WHOLE || model.dimension() > LARGEST_DENSE {
                 let key = if self.spec.method == ThermalMethod::Exact { "method" } else { "exact_below" };
                 let expected = format!(
@@ -279,6 +314,7 @@ impl ThermalRun<'_> {
             converged: level_converged && quantities.iter().all(ThermalCurve::converged),
             quantities,
             device: device.name(),
+            kernels: KernelRecord::list(device),
             seconds: self.context.start.elapsed().as_secs_f64(),
             warnings,
         })

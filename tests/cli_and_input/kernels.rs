@@ -12,8 +12,8 @@ use super::budget::{BLESS, Budget, exceeded, measured, table, verdict};
 use super::gallery::root;
 use eigenforge::exact::{Lobpcg, Model, ModelProblem};
 use eigenforge::input::InputFile;
+use eigenforge::inspection;
 use eigenforge::path::{GeneratedFile, KernelFootprint, OperatorIr, footprints};
-use eigenforge::problem;
 use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
 use eigenforge::runtime::testing;
 use eigenforge::su3::{DevicePaper, OscillatorSpace, Plan, Tables};
@@ -86,7 +86,7 @@ fn lattices() -> Vec<(PathBuf, Model)> {
 
 /// The generated files of a problem that are its own: the solvers' vector programs are every problem's.
 fn of_problem(path: &Path) -> Vec<Text> {
-    let problem = problem::open(&file_of(path)).unwrap();
+    let problem = inspection::open(&file_of(path)).unwrap();
     // Of a stored matrix also a text for each number of vectors at once; one shows them all.
     let is_own = |file: &GeneratedFile| file.when.is_empty() && !file.text.name.contains("_of_");
     let own = problem.generated().unwrap().into_iter().filter(is_own);

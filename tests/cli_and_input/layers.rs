@@ -48,6 +48,7 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
             &["error"],
             &["problem"],
             &["evolve", "overlap", "spectrum", "thermal"],
+            &["inspection"],
         ],
     ),
 ];
@@ -74,14 +75,14 @@ const LARGEST_CIRCLES: [(&str, usize); 13] = [
 /// each by itself), and methods and fields of public types. A change that needs more says why in its commit, and one that needs fewer
 /// lowers the number.
 const MOST_REACHED: [(&str, Surface); 11] = [
-    ("src", Surface { names: 194, members: 720 }),
+    ("src", Surface { names: 195, members: 727 }),
     ("core/src", Surface { names: 148, members: 484 }),
     ("product/src", Surface { names: 83, members: 252 }),
-    ("exact/src", Surface { names: 58, members: 235 }),
+    ("exact/src", Surface { names: 58, members: 237 }),
     ("ci/src", Surface { names: 66, members: 279 }),
     ("dmrg/src", Surface { names: 62, members: 487 }),
     ("tensors/src", Surface { names: 61, members: 310 }),
-    ("runtime/src", Surface { names: 324, members: 978 }),
+    ("runtime/src", Surface { names: 327, members: 983 }),
     ("templates/src", Surface { names: 171, members: 1010 }),
     ("su3/src", Surface { names: 21, members: 75 }),
     ("grammar/src", Surface { names: 39, members: 43 }),

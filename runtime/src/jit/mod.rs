@@ -55,7 +55,7 @@ pub use instructions::{InstructionMix, Widths};
 pub use nvrtc::Nvrtc;
 pub use occupancy::{Limit, Occupancy};
 pub use override_error::OverrideError;
-pub use overrides::{Chosen, Overrides, dumped_plan};
+pub use overrides::{Chosen, Overrides, dumped_names, dumped_plan};
 pub use resources::KernelResources;
 pub use settings::{CacheFolder, DEFAULT_CACHE_LIMIT, Settings, parse_bytes};
 pub use upkeep::{CacheEntry, Verdict};

@@ -1,6 +1,7 @@
 //! Replaces generated texts by edited ones.
 //!
-//! In: a folder with `NAME.cu` and `NAME.ron`, written by `eigenforge inspect --dump`, and each generated text on its way
+//! In: a folder with `NAME.cu` and `NAME.ron`, written by `eigenforge inspect --dump` (of several texts of one name, those after the first
+//! `NAME-HASH`, by [`dumped_names`]), and each generated text on its way
 //! to the compiler. Out: the text to compile. The .ron is the plan, with the hash of the text generated from it in the
 //! first line, so that an edit made for one problem is never run for another: plan and hash must match the text to be
 //! replaced, and its kernels must take the same arguments.
@@ -21,6 +22,7 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug, Default)]
 pub struct Overrides {
     folder: PathBuf,
+    /// By the names without their endings.
     files: BTreeMap<String, DumpedFile>,
     /// Names of the generated texts requested so far.
     asked: Mutex<BTreeSet<String>>,
@@ -92,8 +94,17 @@ impl Overrides {
 
     /// Whether a file of a text's name differs from it.
     pub fn edits(&self, generated: &KernelText) -> bool {
-        let edited = |file: &DumpedFile| file.text != generated.text && !file.is_as_dumped();
-        self.files.get(&generated.name).is_some_and(edited)
+        let edited = |(_, file): (&String, &DumpedFile)| file.text != generated.text && !file.is_as_dumped();
+        self.file_of(generated).is_some_and(edited)
+    }
+
+    /// The file that was dumped of a text, or else that of its name.
+    fn file_of(&self, generated: &KernelText) -> Option<(&String, &DumpedFile)> {
+        let of_name = |(stem, _): &(&String, &DumpedFile)| generated_name(stem) == generated.name;
+        let mut several = self.files.iter().filter(of_name).peekable();
+        let first = several.peek().copied();
+        let text = hash(&generated.text);
+        several.find(|(_, file)| file.origin.as_ref().is_ok_and(|origin| origin.blake3 == text)).or(first)
     }
 
     /// An error if there are any, for a device that runs no generated text.
@@ -113,10 +124,10 @@ impl Overrides {
             self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(generated.name.clone());
         }
         let as_generated = Chosen { text: Cow::Borrowed(generated), edited: None };
-        let Some(file) = self.files.get(&generated.name).filter(|_| self.edits(generated)) else {
+        let Some((name, file)) = self.file_of(generated).filter(|_| self.edits(generated)) else {
             return Ok(as_generated);
         };
-        let path = self.folder.join(format!("{}.cu", generated.name));
+        let path = self.folder.join(format!("{name}.cu"));
         let origin = match &file.origin {
             Ok(origin) => origin,
             Err(reason) => return Err(OverrideError::NoOrigin { file: path, reason: reason.clone() }),
@@ -137,7 +148,8 @@ impl Overrides {
     pub fn unused(&self) -> Vec<String> {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         let known = if asked.is_empty() { "none".into() } else { asked.iter().cloned().collect::<Vec<_>>().join(", ") };
-        let idle = self.files.iter().filter(|(name, file)| !asked.contains(*name) && !file.is_as_dumped());
+        let idle =
+            self.files.iter().filter(|(name, file)| !asked.contains(generated_name(name)) && !file.is_as_dumped());
         let line = |(name, _): (&String, _)| {
             let path = self.folder.join(format!("{name}.cu"));
             format!(
@@ -165,6 +177,27 @@ impl DumpedFile {
     /// Whether the text was not edited: the generated text runs.
     fn is_as_dumped(&self) -> bool {
         self.origin.as_ref().is_ok_and(|origin| origin.blake3 == hash(&self.text))
+    }
+}
+
+/// Digits of a hash in the name of a file.
+const SHORT_HASH: usize = 12;
+
+/// The names under which texts are dumped, without endings: their own, and after the first of a name with a part of the text's hash.
+pub fn dumped_names<'t>(texts: impl IntoIterator<Item = &'t KernelText>) -> Vec<String> {
+    let mut known = BTreeSet::new();
+    let named = |text: &'t KernelText| match known.insert(text.name.as_str()) {
+        true => text.name.clone(),
+        false => format!("{}-{}", text.name, &hash(&text.text)[..SHORT_HASH]),
+    };
+    texts.into_iter().map(named).collect()
+}
+
+/// The name of the text that was dumped under this one.
+fn generated_name(dumped: &str) -> &str {
+    match dumped.rsplit_once('-') {
+        Some((name, hash)) if hash.len() == SHORT_HASH && hash.bytes().all(|digit| digit.is_ascii_hexdigit()) => name,
+        _ => dumped,
     }
 }
 

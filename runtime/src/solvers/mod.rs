@@ -12,6 +12,7 @@ mod algebra;
 mod block;
 mod certify;
 mod checkpoint;
+mod course;
 mod davidson;
 mod dense;
 mod filter;
@@ -30,6 +31,7 @@ mod run;
 mod start;
 
 pub use ahead::{common_texts, compile_ahead};
+pub use course::{Course, rehearse_course};
 pub use lanczos::{
     EvolutionOptions, EvolutionSteps, EvolvedState, KrylovChain, OperatorCombination, RitzLine, evolve, evolve_driven,
     krylov_chain,

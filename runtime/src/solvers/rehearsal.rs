@@ -47,16 +47,16 @@ pub struct LaunchedProgram {
 }
 
 /// A matrix that is solved in the place of the user's.
-struct Case {
-    when: &'static str,
+pub(super) struct Case {
+    pub when: &'static str,
     /// Most rows of a block.
-    rows: usize,
+    pub rows: usize,
     /// Equal blocks: as many states has every level.
-    blocks: usize,
+    pub blocks: usize,
     /// How far diagonal elements are apart; couplings are 1.
-    spread: f64,
+    pub spread: f64,
     /// As [`SolveOptions::keep_vectors`], where that is left to the memory.
-    keep: Option<usize>,
+    pub keep: Option<usize>,
 }
 
 /// When the programs of a common solve are launched, in this order.
@@ -175,7 +175,8 @@ fn rehearsal<T: Scalar>(
     let mut launched: Vec<LaunchedProgram> = Vec::new();
     for case in CASES.iter().filter(|case| !is_common || COMMON.contains(&case.when)) {
         let device = Device::recording();
-        let matrix = StandIn::new(case, solver, outline, &device);
+        let most = if solver == Solver::Dense { DENSE_ROWS } else { case.rows * case.blocks };
+        let matrix = StandIn::new(case, most, outline, &device);
         let options = SolveOptions {
             states: options.states.min(matrix.dimension),
             // Loose tolerances would end a rehearsal before its restarts.
@@ -185,17 +186,22 @@ fn rehearsal<T: Scalar>(
         };
         // What was launched until a search was refused counts all the same.
         let _ = solve::<T>(&matrix, solver, &options);
-        for recorded in device.recorder().map(|recorder| recorder.programs()).unwrap_or_default() {
-            if !launched.iter().any(|known| known.recorded.program.name == recorded.program.name) {
-                launched.push(LaunchedProgram { recorded, when: case.when });
-            }
-        }
+        note(&mut launched, &device, case.when);
     }
     launched
 }
 
+/// Adds the programs that a device has noted and the list has not.
+pub(super) fn note(launched: &mut Vec<LaunchedProgram>, device: &Device, when: &'static str) {
+    for recorded in device.recorder().map(|recorder| recorder.programs()).unwrap_or_default() {
+        if !launched.iter().any(|known| known.recorded.program.name == recorded.program.name) {
+            launched.push(LaunchedProgram { recorded, when });
+        }
+    }
+}
+
 /// Equal tridiagonal blocks.
-struct StandIn {
+pub(super) struct StandIn {
     device: Device,
     dimension: usize,
     /// Of one block.
@@ -204,9 +210,9 @@ struct StandIn {
 }
 
 impl StandIn {
-    fn new(case: &Case, solver: Solver, outline: &MatrixOutline, device: &Device) -> StandIn {
+    /// Of so many rows at most.
+    pub(super) fn new(case: &Case, most: usize, outline: &MatrixOutline, device: &Device) -> StandIn {
         let whole = usize::try_from(outline.dimension).unwrap_or(usize::MAX);
-        let most = if solver == Solver::Dense { DENSE_ROWS } else { case.rows * case.blocks };
         // Partners are in another block.
         let blocks = (if outline.is_complex { 2 * case.blocks } else { case.blocks }).min(whole.max(1));
         let rows = (most.min(whole) / blocks).max(1);

@@ -34,7 +34,7 @@ impl RunContext {
             observables: LevelAverages::default(),
             state_observables: Vec::new(),
             device: names_of(devices),
-            kernels: devices.iter().flat_map(kernel_records).collect(),
+            kernels: devices.iter().flat_map(KernelRecord::list).collect(),
             seconds: Seconds {
                 compile: devices.iter().map(compile_seconds).fold(0.0, f64::max),
                 total: self.start.elapsed().as_secs_f64(),
@@ -107,17 +107,6 @@ fn names_of(devices: &[Device]) -> String {
         ([one], count) if count > 1 => format!("{count} x {one}"),
         _ => names.join(", "),
     }
-}
-
-/// The generated kernels that ran.
-fn kernel_records(device: &Device) -> Vec<KernelRecord> {
-    let record = |kernel: eigenforge_runtime::LoadedKernel| KernelRecord {
-        name: kernel.name,
-        key: kernel.key,
-        cached: kernel.cached,
-        overridden: kernel.overridden.is_some(),
-    };
-    device.kernels_used().into_iter().map(record).collect()
 }
 
 /// Seconds from texts to loaded kernels.

@@ -19,7 +19,7 @@ use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
 
 /// Elements of vectors that are kept orthogonal.
-const SHORT: usize = 1 << 14;
+pub(in super::super) const SHORT: usize = 1 << 14;
 /// β of so many roundings of the norm of A is none.
 const CLOSED: f64 = 64.0;
 

@@ -45,6 +45,7 @@ mod recurrence;
 mod restart;
 mod several;
 
+pub(super) use chain::SHORT;
 pub use chain::{KrylovChain, RitzLine, krylov_chain};
 pub use evolution::{EvolutionOptions, EvolutionSteps, EvolvedState, evolve};
 pub(super) use ground::{Search, search as search_lowest};
