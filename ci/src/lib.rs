@@ -81,7 +81,7 @@ mod ways;
 pub use count::{CountError, Reference, StateCounts};
 pub use csf::{CsfError, CsfSpace};
 pub use density::products as density_products;
-pub use density::{DensityError, OneBody, TwoBody, write_densities};
+pub use density::{DensityError, OneBody, TwoBody, TwoBodyElements, write_densities};
 pub use direct::{DirectError, full_ci, full_ci_shape};
 pub use eigenforge_product::Hamiltonian;
 pub use error::CiError;

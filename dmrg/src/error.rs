@@ -78,6 +78,16 @@ pub enum DmrgError {
         /// What is wrong with it.
         wrong: String,
     },
+    /// A term of H that changes the irrep of a state.
+    #[error(
+        "H should conserve the irreps of the orbitals, found {coefficient:e} {term}: leave the irreps out, or drop the term"
+    )]
+    ChangesIrrep {
+        /// The term.
+        term: String,
+        /// Its coefficient.
+        coefficient: f64,
+    },
     /// An option out of its range.
     #[error("{option} should be {expected}, found {found}")]
     Option {

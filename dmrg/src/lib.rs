@@ -37,7 +37,7 @@
 //! * **Sites** may differ along a chain (`chain/site_list.rs`). A complex H that no gauge makes real is a real one with an
 //!   auxiliary site of two states at the left end ([`Chain`]); reports speak of the lattice's sites alone, and the weights of cuts
 //!   are those of the complex ψ (`measure/complex.rs`).
-//! * **Sectors** fix any [charges](eigenforge_core::basis::Sector) that the model conserves.
+//! * **Sectors** fix any [charges](eigenforge_core::basis::Sector) that the model conserves, and the irrep of a molecule ([`SiteIrreps`]).
 //! * **Memory** is [planned](plan_memory) by a dry run without numbers; buffers that a sweep does not need for a while may
 //!   move to host memory or disk ([`residency`](eigenforge_runtime::residency)).
 //!
@@ -50,6 +50,7 @@
 //! | `expansion/` | sweeps of one site whose bonds grow |
 //! | `memory/` | what a run will hold, and how long it will take |
 //! | `measure/` | averages |
+//! | `orbitals/` | orbitals of a molecule: their order, entropies and mutual information |
 //! | `run/` | searches for all states that were asked for, checks, checkpoints, results |
 
 #![warn(missing_docs, unreachable_pub)]
@@ -67,6 +68,7 @@ mod expansion;
 mod measure;
 mod memory;
 mod options;
+mod orbitals;
 mod run;
 mod sweep;
 mod sweep_plan;
@@ -77,6 +79,7 @@ pub const MOST_SITES: usize = 1 << 13;
 pub use builder::Dmrg;
 pub use chain::Chain;
 pub use chain::charges::conserved_charges;
+pub use chain::irreps::SiteIrreps;
 pub use chain::ordering::bandwidth;
 pub use chain::ordering::narrow_order;
 pub use chain::site::Site;
@@ -91,6 +94,9 @@ pub use memory::refine::MemoryUse;
 pub use memory::{MemoryPlan, MemoryRequest, plan_memory};
 pub use options::{FACTOR_ROWS, IMPROVEMENT};
 pub use options::{Mode, Options, START_STATES, StartVectors, UpdateChoice};
+pub use orbitals::entropies::OrbitalEntropies;
+pub use orbitals::fiedler::fiedler_order;
+pub use orbitals::pair_density::{pair_densities, remove_pair_densities};
 pub use run::check::{Restart, SectorCheck};
 pub use run::checkpoint::Checkpoint;
 pub use run::extrapolate::Extrapolated;

@@ -10,8 +10,21 @@ use crate::sparse::FormatName;
 const SPACES: [(&str, Option<usize>); 5] =
     [("fci", None), ("cis", Some(1)), ("cisd", Some(2)), ("cisdt", Some(3)), ("cisdtq", Some(4))];
 
-/// Reads `[ci]`; also its `states`, if they are given.
-pub(super) fn read(section: Section<'_>) -> Option<(CiSpec, Option<usize>)> {
+/// Keys that speak of determinants or their matrix, which a chain of orbitals has not.
+const NOT_OF_CHAINS: [(&str, &str); 6] = [
+    ("space", "DMRG searches all determinants, and keeps `states` of [dmrg]: leave it out"),
+    ("basis", "DMRG has no basis of determinants: leave it out"),
+    ("two_s", "DMRG fixes n_α − n_β: write two_sz, and compare <S^2> in the report"),
+    ("storage", "DMRG has no matrix: leave it out"),
+    ("format", "DMRG has no matrix: leave it out"),
+    ("states", "the lowest states that are wanted are `targets` of [dmrg]"),
+];
+
+/// Reads `[ci]`; also its `states`, if they are given. Beside [dmrg] it is about a chain of orbitals.
+pub(super) fn read(section: Section<'_>, is_chain: bool) -> Option<(CiSpec, Option<usize>)> {
+    for (key, why) in NOT_OF_CHAINS.into_iter().filter(|(key, _)| is_chain && section.has(key)) {
+        section.problem(key, Wrong::Conflict { key, other: "dmrg", why });
+    }
     section.require("fcidump", "the path of an FCIDUMP file, such as fcidump = \"h2o.FCIDUMP\"");
     let fcidump = section.word("fcidump", "the path of an FCIDUMP file, in quotes").map(|word| word.value.into());
     let space = space(&section);
@@ -31,7 +44,9 @@ pub(super) fn read(section: Section<'_>) -> Option<(CiSpec, Option<usize>)> {
         density: section.flag("density").unwrap_or(false),
         averages: section.flag("averages").unwrap_or(true),
     };
-    check_basis(&section, &spec);
+    if !is_chain {
+        check_basis(&section, &spec);
+    }
     if spec.density && !spec.averages {
         let why = "density matrices are averages";
         section.problem("averages", Wrong::Conflict { key: "averages", other: "density", why });

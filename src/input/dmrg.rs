@@ -14,7 +14,7 @@ pub struct DmrgSpec {
     /// What a run of the library takes.
     #[serde(flatten)]
     pub options: Options,
-    /// `order`, if given.
+    /// `order`, if given; of orbitals in the numbers of their file.
     pub order: Option<Vec<usize>>,
     /// `memory` in bytes, if given.
     pub memory: Option<u64>,
@@ -24,8 +24,19 @@ pub struct DmrgSpec {
     pub scratch: Option<PathBuf>,
 }
 
-/// Reads `[dmrg]` for a lattice of so many sites.
-pub(super) fn read(section: Section<'_>, sites: Option<usize>) -> DmrgSpec {
+/// The numbers that the sites of a chain have in `order`.
+#[derive(Clone, Copy)]
+pub(super) struct SiteNumbers {
+    /// The smallest.
+    pub first: usize,
+    /// How many there are.
+    pub count: usize,
+    /// "site" or "orbital".
+    pub what: &'static str,
+}
+
+/// Reads `[dmrg]` for a chain of these sites, if they are known.
+pub(super) fn read(section: Section<'_>, sites: Option<SiteNumbers>) -> DmrgSpec {
     section.require("states", "the number of states to keep: states = 256, or a list of one per sweep");
     let given = section.counts("states", 1).map(|states| states.value);
     let states = given.clone().unwrap_or(vec![1]);
@@ -159,14 +170,30 @@ fn noise(section: &Section<'_>) -> Option<Vec<f64>> {
     Some(list)
 }
 
-/// Every site of the lattice once.
-fn order(section: &Section<'_>, sites: Option<usize>) -> Option<Vec<usize>> {
+/// Every site of the chain once.
+fn order(section: &Section<'_>, sites: Option<SiteNumbers>) -> Option<Vec<usize>> {
     let order = section.counts("order", 0)?.value;
-    if let Some(sites) = sites
-        && let Err(error) = crate::lattice::check_order(&order, sites)
-    {
-        let expected = format!("each of the {sites} sites once");
-        section.problem("order", Wrong::OutOfRange { key: "order".into(), expected, found: error });
+    let wrong = sites.and_then(|sites| Some((sites, sites.fault(&order)?)));
+    if let Some((SiteNumbers { first, count, what }, found)) = wrong {
+        let numbers = if first == 0 { String::new() } else { format!(", {first} to {}", first + count - 1) };
+        let expected = format!("each of the {count} {what}s once{numbers}");
+        section.problem("order", Wrong::OutOfRange { key: "order".into(), expected, found });
     }
     Some(order)
+}
+
+impl SiteNumbers {
+    /// What is wrong with an order.
+    fn fault(self, order: &[usize]) -> Option<String> {
+        let mut seen = vec![false; self.count];
+        for number in order {
+            match number.checked_sub(self.first).and_then(|place| seen.get_mut(place)) {
+                None => return Some(format!("{number}, which is none of them")),
+                Some(seen) if *seen => return Some(format!("{number} twice")),
+                Some(seen) => *seen = true,
+            }
+        }
+        let missing = seen.iter().position(|seen| !seen);
+        missing.map(|place| format!("a list without {}", self.first + place))
+    }
 }

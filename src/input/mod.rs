@@ -26,6 +26,7 @@ mod model;
 mod model_file;
 mod nearest;
 mod observables;
+mod orbital_chain;
 mod other_format;
 mod problem;
 mod section;
@@ -50,6 +51,8 @@ pub use matrix::{MatrixFileError, MatrixNameError, MatrixSource, read_molecule};
 pub use model::ModelSpec;
 pub(crate) use nearest::nearest as nearest_word;
 pub use observables::{ObservableText, ObservablesSpec};
+pub use orbital_chain::OrbitalChain;
+pub(crate) use orbital_chain::{S_SQUARED, TWO_BODY};
 pub use problem::{InputError, InputProblem, TooManyStates, Wrong};
 pub(crate) use sector::{sector_keys, sector_text};
 pub use solve::{ALL_STATES, OutputSpec, SOLVERS, SolveSpec};
@@ -130,13 +133,15 @@ pub struct CiFile {
     pub output: OutputSpec,
 }
 
-/// A model on a lattice to be solved by DMRG; its `[solve]` holds defaults only.
+/// A model on a lattice, or the orbitals of a molecule, to be solved by DMRG; its `[solve]` holds defaults only.
 #[derive(Debug, Clone)]
 pub struct DmrgFile {
     /// Model, lattice, sector, output.
     pub model: ModelFile,
     /// `[dmrg]`.
     pub dmrg: DmrgSpec,
+    /// The molecule of a file that also has `[ci]`; its active orbitals are the sites of the model.
+    pub orbitals: Option<OrbitalChain>,
 }
 
 /// A file about an interaction.
@@ -166,8 +171,8 @@ pub enum InputFile {
 }
 
 impl InputFile {
-    /// Reads and checks a file, or standard input for `-`; one with a section `[ci]` is about a molecule, one with `[dmrg]`
-    /// is for DMRG, one with `[su3]` about an interaction.
+    /// Reads and checks a file, or standard input for `-`; one with a section `[dmrg]` is for DMRG, one with `[ci]` alone about a
+    /// molecule, one with `[su3]` about an interaction.
     ///
     /// # Errors
     /// The file cannot be read, or everything that is wrong with it.
@@ -279,7 +284,9 @@ impl InputFile {
 
     /// Checks a text without sweeps.
     fn read_point(name: &str, parsed: &ParsedText<'_>) -> Result<InputFile, InputError> {
+        let is_chain = parsed.has_section("dmrg") && !parsed.has_section("su3");
         Ok(match ["ci", "su3", "dmrg"].into_iter().find(|section| parsed.has_section(section)) {
+            Some("ci") if is_chain => InputFile::Dmrg(Box::new(DmrgFile::read(name, parsed)?)),
             Some("ci") => InputFile::Ci(Box::new(CiFile::read(name, parsed)?)),
             Some("su3") => InputFile::Su3(Box::new(Su3File::read(name, parsed)?)),
             Some(_) => InputFile::Dmrg(Box::new(DmrgFile::read(name, parsed)?)),
@@ -355,7 +362,7 @@ impl CiFile {
             &["model", "lattice", "sector", "symmetry", "dmrg", "su3", "entanglement", "spectrum", "thermal", "evolve"],
             why,
         );
-        let (mut ci, states) = file.open("ci").and_then(ci::read)?;
+        let (mut ci, states) = file.open("ci").and_then(|section| ci::read(section, false))?;
         let solve = file.open("solve");
         let own = solve.as_ref().is_some_and(|section| section.has("states"));
         let mut solve = solve.map_or_else(SolveSpec::default, |section| solve::read(section, problems));
@@ -459,6 +466,9 @@ impl DmrgFile {
     fn read(name: &str, parsed: &ParsedText<'_>) -> Result<DmrgFile, InputError> {
         checked(name, parsed.source.text, |problems| {
             let file = Section::new("", parsed.table(problems)?, 0..0, problems);
+            if file.has("ci") {
+                return orbital_chain::collect(file, name, parsed.source, problems);
+            }
             if file.has("solve") {
                 let why = "[dmrg] has its own keys for what [solve] sets for a diagonalisation";
                 file.problem("solve", Wrong::Conflict { key: "solve", other: "dmrg", why });
@@ -468,6 +478,7 @@ impl DmrgFile {
             let vectors = file.open("output").map_or(0..0, |section| section.place("vectors"));
             let model = ModelFile::collect_from(file, name, parsed.source, problems);
             let sites = model.as_ref().map(|model| model.lattice.sites().len());
+            let sites = sites.map(|count| dmrg::SiteNumbers { first: 0, count, what: "site" });
             let dmrg = section.map(|section| dmrg::read(section, sites));
             let (model, dmrg) = (model?, dmrg?);
             if let Err(error) = model.operator().refuse_projections("DMRG") {
@@ -477,24 +488,28 @@ impl DmrgFile {
                 let why = "DMRG states cannot be written as basis vectors; leave it out";
                 problems.add(vectors, Wrong::Conflict { key: "vectors", other: "dmrg", why });
             }
-            Some(DmrgFile { model, dmrg })
+            Some(DmrgFile { model, dmrg, orbitals: None })
         })
     }
 
-    /// The model along the chain, in the order of the file or one of short bonds.
+    /// The model along the chain, in the order of the file or one of short bonds; of orbitals, that of their exchange integrals.
     ///
     /// # Errors
     /// A model that cannot be laid out as a chain.
     pub fn chain(&self) -> Result<Chain, DmrgError> {
+        if let Some(orbitals) = &self.orbitals {
+            return orbitals.chain(&self.model.operator(), self.model.sector.clone(), self.dmrg.order.as_deref());
+        }
         let order = self.dmrg.order.clone().unwrap_or_else(|| narrow_order(&self.model.lattice));
         Chain::new(&self.model.operator(), self.model.sector.clone(), Some(order))
     }
 
     /// What the file asks for.
     pub fn options(&self) -> Options {
+        let own = self.orbitals.iter().flat_map(|orbitals| orbitals.observables(&self.dmrg.options));
         Options {
             standard: self.model.observables.standard,
-            observables: self.model.observed.clone(),
+            observables: self.model.observed.iter().cloned().chain(own).collect(),
             ..self.dmrg.options.clone()
         }
     }

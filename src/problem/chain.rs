@@ -6,7 +6,7 @@ use crate::dmrg::inspect::MiddleBond;
 use crate::dmrg::{
     self, BasisChoice, CardsPlan, Chain, DmrgError, Forecast, Mode, Options, StartVectors, TextChoice, UpdateChoice,
 };
-use crate::input::{DmrgFile, sector_text};
+use crate::input::{DmrgFile, OrbitalChain, sector_text};
 use crate::path::{GeneratedFile, OperatorIr, Stage, StageError, StructureKind};
 use eigenforge_runtime::backend;
 use eigenforge_runtime::machine::Machine;
@@ -205,17 +205,41 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
             options.seed,
         )
     };
+    let head = match &file.orbitals {
+        Some(orbitals) => of_orbitals(orbitals, file, chain),
+        None => format!(
+            "model    {}: {}\n         {}\nlattice  {}\nsector   {}\n{numbers}\
+             chain    {} sites {order}, longest bond {}, at most {} operators at a cut\n",
+            model.model.name(),
+            model.model.formula(),
+            model.model.amplitudes(),
+            model.lattice.describe(),
+            sector_text(&model.sector),
+            chain.order.len(),
+            dmrg::bandwidth(&model.lattice, &chain.order),
+            chain.sum.width(),
+        ),
+    };
     format!(
-        "model    {}: {}\n         {}\nlattice  {}\nsector   {}\n{numbers}\
-         chain    {} sites {order}, longest bond {}, at most {} operators at a cut\n{plan}{grown}{targets}\
-         H x      records of a stage in one launch of a generated kernel; on the CPU, one task per output block\n",
-        model.model.name(),
-        model.model.formula(),
-        model.model.amplitudes(),
-        model.lattice.describe(),
-        sector_text(&model.sector),
-        chain.order.len(),
-        dmrg::bandwidth(&model.lattice, &chain.order),
+        "{head}{plan}{grown}{targets}\
+         H x      records of a stage in one launch of a generated kernel; on the CPU, one task per output block\n"
+    )
+}
+
+/// The first lines of a chain of orbitals.
+fn of_orbitals(orbitals: &OrbitalChain, file: &DmrgFile, chain: &Chain) -> String {
+    let order = if file.dmrg.order.is_some() { "as given" } else { "by exchange integrals" };
+    let numbers = orbitals.file_numbers(&chain.order);
+    let dropped = match orbitals.dropped {
+        0.0 => String::new(),
+        dropped => format!("         integrals of {dropped:.1e} altogether are left out\n"),
+    };
+    format!(
+        "model    {}, {}\n         {}\n{dropped}\
+         chain    orbitals {numbers:?}, {order}; at most {} operators at a cut\n",
+        file.model.model.formula(),
+        file.model.model.amplitudes(),
+        orbitals.describe(),
         chain.sum.width(),
     )
 }

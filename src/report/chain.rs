@@ -2,7 +2,7 @@
 //!
 //! Sites are those of the lattice; cuts are numbered along the order of the run.
 
-use super::{ClusterRecord, EnergyFormat, Outcome, Stop, StructureFactor};
+use super::{ClusterRecord, EnergyFormat, OrbitalsRecord, Outcome, Stop, StructureFactor};
 use crate::basis::Sector;
 use crate::dmrg::{Extrapolated, MemoryUse, Phases, Restart, SearchRecord, SweepRecord, SweepStop};
 use crate::input::{DmrgSpec, sector_keys, sector_text};
@@ -25,6 +25,9 @@ pub struct ChainRecord {
     /// The structure factor of spins, where pairs of spins were averaged and the sites have positions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structure_factor: Option<StructureFactor>,
+    /// The molecule, of a file that also has `[ci]`; its active orbitals are the sites.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub molecule: Option<OrbitalsRecord>,
     /// The lattice site at each position of the chain.
     pub order: Vec<usize>,
     /// Whether the states are complex: an auxiliary site at the left end, which `order` and `cuts` leave out, carried their phases.
@@ -56,7 +59,10 @@ impl ChainRecord {
     }
 
     pub(super) fn write_summary(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
-        writeln!(out, "{} on {}, {}", outcome.model.name, self.lattice.text, sector_text(&self.sector))?;
+        match &self.molecule {
+            Some(molecule) => writeln!(out, "{}", molecule.space)?,
+            None => writeln!(out, "{} on {}, {}", outcome.model.name, self.lattice.text, sector_text(&self.sector))?,
+        }
         writeln!(out)?;
         self.write_growth(outcome, out)?;
         if self.search.sweeps.is_empty() {
@@ -187,7 +193,10 @@ impl ChainRecord {
         if self.complex {
             writeln!(out, "numbers      complex: states of sweeps include an auxiliary site that carries the phases")?;
         }
-        write_averages(outcome, out)?;
+        match &self.molecule {
+            Some(molecule) => molecule.write_summary(out)?,
+            None => write_averages(outcome, out)?,
+        }
         outcome.write_observables(out)?;
         let how = match (outcome.converged(), outcome.stop) {
             (true, Stop::Grown) => "grown",

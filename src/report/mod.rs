@@ -10,6 +10,7 @@
 //! | `record` | which parts do all reports share? |
 //! | `spectrum`, `states` | what certifies eigenvalues, and what must a careful reader know of them? |
 //! | `lattice`, `molecule`, `chain`, `tensors` | what does each family add? |
+//! | `orbitals` | what does a chain of orbitals add? |
 //! | `level_spin` | which total spins has a level? |
 //! | `curves` | what do reports of spectra, temperature and time share? |
 //! | `sweep`, `levels` | what does a sweep of parameters leave behind, and one of all symmetry sectors? |
@@ -31,6 +32,7 @@ mod levels;
 mod magnetisation;
 mod method;
 mod molecule;
+mod orbitals;
 mod outcome;
 mod picture;
 mod picture_style;
@@ -62,6 +64,7 @@ pub use levels::{LevelSector, SectorLevel};
 pub use magnetisation::{Magnetisation, MagnetisationStep};
 pub use method::{Method, Stop};
 pub use molecule::MoleculeRecord;
+pub use orbitals::OrbitalsRecord;
 pub(crate) use outcome::text_file;
 pub use outcome::{FamilyRecord, LevelAverages, Outcome};
 pub use picture_style::{BLUE, RED, draw_key, stroke};

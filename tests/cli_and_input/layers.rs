@@ -29,7 +29,7 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
         "dmrg/src",
         &[
             &["error"],
-            &["chain"],
+            &["chain", "orbitals"],
             &["block"],
             &["sweep_plan"],
             &["engine", "options"],

@@ -14,9 +14,11 @@
 //! | `removal` | what remains of a string when electrons leave? |
 //! | `gram` | how are a state's remainders multiplied? |
 //! | `products` | what is the average of a product of up to two electrons? |
+//! | `elements` | which elements of Γ are distinct? |
 //! | `window` | what are the matrices in all orbitals, frozen ones in front? |
 //! | `file` | how are they written? |
 
+mod elements;
 mod error;
 mod file;
 mod gram;
@@ -32,6 +34,7 @@ use ndarray::{Array2, Array4, ArrayRef1, ArrayRef2, CowArray, Ix2, s};
 use rayon::prelude::*;
 use removal::pair_label;
 
+pub use elements::TwoBodyElements;
 pub use error::DensityError;
 pub use file::write_densities;
 pub use products::products;

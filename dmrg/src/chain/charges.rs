@@ -14,28 +14,38 @@ use std::ops::{Add, Sub};
 /// Number of charges in a label; charges that a run does not fix are zero.
 pub(crate) const COUNT: usize = Spin::MOST_FLAVOURS;
 
-/// A label: the values of the fixed charges, in their order.
+/// A label: the values of the fixed charges, in their order, and the [irrep](super::irreps) of the particles, 0 for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Charges(pub [i32; COUNT]);
+pub struct Charges(
+    pub [i32; COUNT],
+    // Absent from checkpoints of chains without irreps.
+    #[serde(default, skip_serializing_if = "is_symmetric")] pub u8,
+);
+
+fn is_symmetric(irrep: &u8) -> bool {
+    *irrep == 0
+}
 
 impl Add for Charges {
     type Output = Charges;
+    #[expect(clippy::suspicious_arithmetic_impl, reason = "irreps multiply by the exclusive or of their numbers")]
     fn add(self, other: Charges) -> Charges {
-        Charges(std::array::from_fn(|k| self.0[k] + other.0[k]))
+        Charges(std::array::from_fn(|k| self.0[k] + other.0[k]), self.1 ^ other.1)
     }
 }
 
 impl Sub for Charges {
     type Output = Charges;
+    #[expect(clippy::suspicious_arithmetic_impl, reason = "irreps multiply by the exclusive or of their numbers")]
     fn sub(self, other: Charges) -> Charges {
-        Charges(std::array::from_fn(|k| self.0[k] - other.0[k]))
+        Charges(std::array::from_fn(|k| self.0[k] - other.0[k]), self.1 ^ other.1)
     }
 }
 
 impl Charges {
-    /// The label of the whole chain.
+    /// The label of the whole chain, without an irrep.
     pub(crate) fn total(numbers: &[(Charge, i64)]) -> Charges {
-        Charges(std::array::from_fn(|k| numbers.get(k).map_or(0, |(_, value)| *value as i32)))
+        Charges(std::array::from_fn(|k| numbers.get(k).map_or(0, |(_, value)| *value as i32)), 0)
     }
 }
 

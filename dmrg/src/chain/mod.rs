@@ -7,6 +7,7 @@ pub(crate) mod acting;
 pub(super) mod charges;
 pub(crate) mod cover;
 pub(crate) mod form;
+pub(super) mod irreps;
 pub(crate) mod merged;
 pub(super) mod mobility;
 pub(super) mod operator_sum;
@@ -25,6 +26,7 @@ use charges::Charges;
 use eigenforge_core::basis::Sector;
 use eigenforge_core::operator::{Carrier, Charge, Factor, Gauge, Operator, OperatorError, SiteKind};
 use form::SuperblockForm;
+use irreps::SiteIrreps;
 use operator_sum::OperatorSum;
 use reachable::Reachable;
 use site::Site;
@@ -55,6 +57,8 @@ pub struct Chain {
     pub units: Units,
     /// The charges that are fixed, each with its value for the whole chain.
     pub numbers: Vec<(Charge, i64)>,
+    /// The irreps of the sites and of the state, if they are conserved.
+    pub irreps: Option<SiteIrreps>,
     /// Total charges of the whole chain.
     pub(crate) total: Charges,
     /// Charges that parts of the chain can have.
@@ -75,6 +79,28 @@ impl Chain {
     /// # Errors
     /// An operator that is not Hermitian or does not conserve the charges, a sector that the sites cannot hold, an order that is not a permutation of the sites, fewer than three sites.
     pub fn new(operator: &Operator, sector: Sector, order: Option<Vec<usize>>) -> Result<Chain, DmrgError> {
+        Chain::lay_out(operator, sector, order, None)
+    }
+
+    /// The same for orbitals of a molecule, whose irreps are conserved as well.
+    ///
+    /// # Errors
+    /// As of [`Chain::new`]; a term that changes the irrep.
+    pub fn with_irreps(
+        operator: &Operator,
+        sector: Sector,
+        order: Option<Vec<usize>>,
+        irreps: SiteIrreps,
+    ) -> Result<Chain, DmrgError> {
+        Chain::lay_out(operator, sector, order, Some(irreps))
+    }
+
+    fn lay_out(
+        operator: &Operator,
+        sector: Sector,
+        order: Option<Vec<usize>>,
+        irreps: Option<SiteIrreps>,
+    ) -> Result<Chain, DmrgError> {
         let operator = operator.reduced();
         let sector = charges::chain_sector(&sector, &operator);
         let (numbers, charges) = (sector.charge_values(), sector.charges());
@@ -97,7 +123,15 @@ impl Chain {
         let order = ordering::checked(order, sites)?;
         let kinds = kinds_of(&operator, &charges);
         let along: Vec<SiteKind> = order.iter().map(|site| kinds[*site]).collect();
-        let (local, total) = (SiteList::new(&along, &charges), Charges::total(&numbers));
+        let mut total = Charges::total(&numbers);
+        let local = match &irreps {
+            None => SiteList::new(&along, &charges),
+            Some(irreps) => {
+                irreps.check(&operator)?;
+                total.1 = irreps.total;
+                SiteList::with_irreps(&along, &charges, &irreps.along(&order))
+            }
+        };
         let local = if operator.is_complex() { local.behind_phases() } else { local };
         let positions = positions_behind(local.len() - order.len(), &order);
         let labels = Reachable::labels(&local, total);
@@ -108,7 +142,10 @@ impl Chain {
         let mut terms = Terms::new(&rest, &local, &positions)?;
         let reachable = Reachable::new(&local, total);
         if reachable.cut(0).is_empty() {
-            let reason = "no configuration of the sites has all these charges".into();
+            let reason = match &irreps {
+                None => "no configuration of the sites has all these charges".into(),
+                Some(_) => "no configuration of the orbitals has these electrons and this irrep".into(),
+            };
             return Err(OperatorError::EmptySector { sector: sector.to_string(), sites, reason }.into());
         }
         acting::keep_acting(&mut terms, &local, &reachable);
@@ -126,6 +163,7 @@ impl Chain {
             terms: list,
             units,
             numbers,
+            irreps,
             total,
             reachable,
             order,
@@ -216,6 +254,7 @@ impl Chain {
             terms: list,
             units: self.units.clone(),
             numbers: self.numbers.clone(),
+            irreps: self.irreps.clone(),
             total: self.total,
             reachable: self.reachable.clone(),
             order: self.order.clone(),

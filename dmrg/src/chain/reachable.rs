@@ -73,6 +73,8 @@ impl Reachable {
             i128::from(local.counted().map(|(site, _)| apart(site)).fold(0, common_divisor).max(1))
         };
         let steps: [i128; COUNT] = std::array::from_fn(step);
+        let bits = local.counted().flat_map(|(site, _)| site.charges()).fold(0, |bits, charges| bits | charges.1);
+        let irreps = 1u128 << bits.count_ones();
         let at = |p: usize| -> u128 {
             let number = |k: usize| {
                 let at = |cut: &Charges| i128::from(cut.0[k]);
@@ -81,7 +83,7 @@ impl Reachable {
                 let high = high.min(total - (at(&least[sites]) - at(&least[p])));
                 if high < low { 0 } else { ((high - low) / steps[k] + 1) as u128 }
             };
-            (0..COUNT).map(number).fold(1u128, u128::saturating_mul)
+            (0..COUNT).map(number).fold(irreps, u128::saturating_mul)
         };
         (0..=sites).map(at).fold(0, u128::saturating_add)
     }
@@ -109,7 +111,7 @@ impl Reachable {
 
 /// The extreme charges that the sites left of each cut can hold together.
 fn from_the_left(local: &SiteList, pick: fn(i32, i32) -> i32) -> Vec<Charges> {
-    let both = |a: Charges, b: Charges| Charges(std::array::from_fn(|k| pick(a.0[k], b.0[k])));
+    let both = |a: Charges, b: Charges| Charges(std::array::from_fn(|k| pick(a.0[k], b.0[k])), 0);
     let extreme = |site: &Site| site.charges().iter().copied().reduce(both).unwrap_or_default();
     let next = |sum: &mut Charges, site: &Site| {
         *sum = *sum + extreme(site);

@@ -80,6 +80,8 @@ impl Chain {
             terms: Vec::new(),
             units: self.units.of_part((left + right) as f64 / self.sites as f64, total),
             numbers: self.numbers.clone(),
+            // A chain with irreps does not grow.
+            irreps: None,
             total,
             reachable: Reachable::everything(),
             // Complex chains do not grow: their terms reach from the auxiliary site to any other.

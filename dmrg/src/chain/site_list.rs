@@ -5,6 +5,7 @@
 
 use super::site::Site;
 use eigenforge_core::operator::{Charge, Content, Operator, SiteKind};
+use std::collections::HashMap;
 
 /// The local Hilbert space at each position of a chain.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,13 +18,20 @@ pub struct SiteList {
 impl SiteList {
     /// Sites of these kinds, by position, with these fixed charges.
     pub(crate) fn new(kinds: &[SiteKind], charges: &[Charge]) -> SiteList {
+        SiteList::with_irreps(kinds, charges, &[])
+    }
+
+    /// The same with the irrep of each site; without irreps they are all 0.
+    pub(crate) fn with_irreps(kinds: &[SiteKind], charges: &[Charge], irreps: &[u8]) -> SiteList {
         let mut list = SiteList { distinct: Vec::new(), number: Vec::with_capacity(kinds.len()) };
-        for kind in kinds {
-            let known = list.distinct.iter().position(|site| site.kind == Some(*kind));
-            list.number.push(known.unwrap_or_else(|| {
-                list.distinct.push(Site::new(*kind, charges));
+        let mut numbers = HashMap::new();
+        for (position, kind) in kinds.iter().enumerate() {
+            let irrep = irreps.get(position).copied().unwrap_or(0);
+            let number = *numbers.entry((*kind, irrep)).or_insert_with(|| {
+                list.distinct.push(Site::new(*kind, charges, irrep));
                 list.distinct.len() - 1
-            }));
+            });
+            list.number.push(number);
         }
         list
     }

@@ -51,7 +51,8 @@ pub struct CutRecord {
     pub states: usize,
     /// The largest weights, descending: the entanglement spectrum is −ln of them.
     pub weights: Vec<f64>,
-    /// The charges of the left part in each of these states, in the order of the run's charges.
+    /// The charges of the left part in each of these states, in the order of the run's charges; behind them its irrep, from 0, if it is
+    /// conserved.
     pub charges: Vec<Vec<i32>>,
 }
 
@@ -285,12 +286,13 @@ fn cut(chain: &Chain, left_sites: usize, weights: &[(f64, Charges)]) -> CutRecor
     let entropy = weights.iter().filter(|(w, _)| *w > 0.0).map(|(w, _)| -w * w.ln()).sum::<f64>().max(0.0);
     let shown = &weights[..weights.len().min(SHOWN_WEIGHTS)];
     let used = chain.numbers.len();
+    let irrep = |charges: &Charges| chain.irreps.as_ref().map_or(Vec::new(), |_| vec![i32::from(charges.1)]);
     CutRecord {
         left_sites,
         entropy,
         states: weights.len(),
         weights: shown.iter().map(|(weight, _)| *weight).collect(),
-        charges: shown.iter().map(|(_, charges)| charges.0[..used].to_vec()).collect(),
+        charges: shown.iter().map(|(_, charges)| [&charges.0[..used], &irrep(charges)[..]].concat()).collect(),
     }
 }
 

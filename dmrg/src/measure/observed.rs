@@ -103,6 +103,7 @@ impl<'o> ObservedPlan<'o> {
                 let operator = chain.in_gauge(&operator);
                 let stays = |product: &[Factor]| {
                     chain.numbers.iter().all(|(charge, _)| charge.change_on(product, &planner.sites) == 0)
+                        && chain.irreps.as_ref().is_none_or(|irreps| irreps.change(product) == 0)
                 };
                 let terms: Vec<_> = operator.terms().filter(|(product, _)| stays(product)).collect();
                 let sources = planner.sources(&terms)?;

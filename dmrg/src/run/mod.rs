@@ -146,12 +146,16 @@ fn check_targets(chain: &Chain, options: &Options, most_below: usize) -> Result<
     Ok(())
 }
 
-/// What complex chains do not have.
+/// What complex chains and chains of orbitals do not have.
 ///
 /// # Errors
 /// The option.
 pub fn check_complex(chain: &Chain, options: &Options) -> Result<(), DmrgError> {
     let wrong = |option, expected, found| Err(DmrgError::Option { option, expected, found });
+    if chain.irreps.is_some() && options.mode == Mode::Infinite {
+        let expected = "\"finite\" for orbitals with irreps, which repeat nowhere";
+        return wrong("mode", expected, "\"infinite\"".into());
+    }
     if !chain.is_complex() {
         return Ok(());
     }

@@ -1,6 +1,7 @@
 //! DMRG: device, its cards, engine → memory plan → sweeps → variance, averages.
 
 use super::device::override_kernels;
+use super::orbitals::OrbitalFindings;
 use super::{RunContext, Solved};
 use crate::Error;
 use crate::dmrg::{
@@ -43,9 +44,16 @@ pub(super) fn solve<'p>(problem: &'p ChainProblem, context: &RunContext) -> Resu
         ChosenEngine::Card(engine) => dmrg::run_on(*engine, chain, options, checkpoint.as_ref(), tell),
     };
     context.observer.finished();
-    let found = found?;
-    let outcome = outcome(problem, found, memory_of(&plan, budget), &cards, (context, setup));
-    Ok(Solved::new(outcome.with_warnings()))
+    let mut found = found?;
+    let orbitals = file.orbitals.as_ref();
+    let orbitals = orbitals.map(|orbitals| OrbitalFindings::new(file, orbitals, chain, &mut found)).transpose()?;
+    let mut outcome = outcome(problem, found, memory_of(&plan, budget), &cards, (context, setup));
+    let mut files = Vec::new();
+    if let (Some(orbitals), FamilyRecord::Chain(record)) = (orbitals, &mut outcome.family) {
+        record.molecule = Some(orbitals.record);
+        files = orbitals.files;
+    }
+    Ok(Solved { files, ..Solved::new(outcome.with_warnings()) })
 }
 
 /// The device of a name, and a line that says why where the choice was ours: the one that is predicted to be quicker.
@@ -173,6 +181,7 @@ fn outcome(
         structure_factor: StructureFactor::new(&found.averages, &cluster),
         dmrg: file.dmrg.clone(),
         lattice: cluster,
+        molecule: None,
         sector: model.sector.clone(),
         order: chain.order.clone(),
         complex: chain.is_complex(),
@@ -187,7 +196,8 @@ fn outcome(
         },
         search: found.search,
     }));
-    let record = ModelRecord { name: model.model.name().into(), file: model.name.clone(), text: model.text.clone() };
+    let name = if file.orbitals.is_some() { "ci" } else { model.model.name() };
+    let record = ModelRecord { name: name.into(), file: model.name.clone(), text: model.text.clone() };
     let outcome = context.outcome(devices, record, memory, notes, how, family);
     Outcome {
         energies,

@@ -16,6 +16,7 @@ mod entanglement;
 mod lattice;
 mod molecule;
 mod molecule_levels;
+mod orbitals;
 mod over_ranks;
 mod queue;
 mod records;

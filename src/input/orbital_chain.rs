@@ -1,0 +1,282 @@
+//! `[dmrg]` beside `[ci]`: the orbitals of a molecule as a chain.
+//!
+//! In: both sections, and the FCIDUMP file. Out: a [`DmrgFile`] whose sites are the active orbitals, whose H is that of their integrals, core
+//! energy included, and whose charges are N↑, N↓ and, if the file names one, the irrep. Without `order` the orbitals stand by the Fiedler
+//! vector of their exchange integrals |(pq|qp)|.
+
+use super::dmrg::SiteNumbers;
+use super::problem::Wrong;
+use super::section::{Problems, Section, Source};
+use super::{
+    DmrgFile, ModelFile, ModelSpec, ObservablesSpec, OutputSpec, SolveSpec, TermsSpec, ci, dmrg, observables,
+    resolve_path, solve,
+};
+use crate::basis::Sector;
+use crate::ci::{CiSpec, FcidumpHeader, Integrals, OneElectron, OrbitalSymmetry, TwoBodyElements, electrons, pair};
+use crate::dmrg::{Chain, DmrgError, Mode, Options, SiteIrreps, fiedler_order, pair_densities};
+use crate::lattice::Lattice;
+use crate::observable::{Names, Observable, one_body};
+use crate::operator::{Charge, Operator, SiteKind, build};
+use std::collections::BTreeMap;
+
+/// The most orbitals of a chain: H has some 1.5 N⁴ terms of 130 bytes, 0.2 GB.
+const MOST_ORBITALS: usize = 30;
+/// Integrals below this are left out of H.
+const SMALLEST: f64 = 1e-14;
+
+/// The observable of the total spin.
+pub(crate) const S_SQUARED: &str = "orbital_chain_s_squared";
+/// The observable of the elements of the two-particle density matrix.
+pub(crate) const TWO_BODY: &str = "orbital_chain_two_body";
+
+/// What a chain of orbitals knows of its molecule.
+#[derive(Debug, Clone)]
+pub struct OrbitalChain {
+    /// `[ci]`, its paths taken from the folder of the file.
+    pub ci: CiSpec,
+    /// The integrals of the active orbitals, without those that were left out of H.
+    pub integrals: Integrals,
+    /// Orbitals of the FCIDUMP file.
+    pub all_orbitals: usize,
+    /// Their irreps.
+    pub symmetry: OrbitalSymmetry,
+    /// The irrep of the states, from 1, if the file names one.
+    pub irrep: Option<u8>,
+    /// Components of the dipole over all orbitals, if their integrals are given.
+    pub dipole: Option<Vec<OneElectron>>,
+    /// Σ |h_pq| + Σ |(pq|rs)| of the integrals that were left out of H.
+    pub dropped: f64,
+}
+
+impl OrbitalChain {
+    /// Reads the integrals and freezes and deletes orbitals.
+    ///
+    /// # Errors
+    /// What is wrong with the file, the orbitals, the electrons or the irrep.
+    fn read(ci: CiSpec) -> Result<OrbitalChain, String> {
+        let header = FcidumpHeader::read(&ci.fcidump).map_err(|error| error.to_string())?;
+        let active = ci.orbitals.unwrap_or(header.orbitals.saturating_sub(ci.frozen));
+        if active > MOST_ORBITALS && active <= header.orbitals {
+            return Err(format!(
+                "a chain has at most {MOST_ORBITALS} orbitals, found {active} of the {} in {}: freeze the lowest with `frozen`, and \
+                 keep fewer with `orbitals`",
+                header.orbitals,
+                ci.fcidump.display()
+            ));
+        }
+        let (mut integrals, symmetry) =
+            Integrals::read_with(&ci.fcidump, ci.symmetry).map_err(|error| error.to_string())?;
+        let number = |irrep| symmetry.number(irrep).map_err(|error| error.to_string());
+        let irrep = ci.irrep.as_ref().map(number).transpose()?;
+        if let Some(two_sz) = ci.two_sz {
+            integrals = integrals.with_two_sz(two_sz).map_err(|error| error.to_string())?;
+        }
+        let all_orbitals = integrals.orbitals;
+        integrals = integrals.freeze(ci.frozen).map_err(|error| error.to_string())?;
+        if let Some(orbitals) = ci.orbitals {
+            integrals = integrals.keep(orbitals).map_err(|error| error.to_string())?;
+        }
+        if irrep.is_some() && integrals.irreps.is_empty() {
+            let path = ci.fcidump.display();
+            return Err(format!("an irrep needs those of the orbitals, found no ORBSYM in {path}: leave `irrep` out"));
+        }
+        if integrals.orbitals < 3 {
+            return Err(format!(
+                "a chain has at least 3 orbitals, found {}: leave [dmrg] out to diagonalise the molecule exactly",
+                integrals.orbitals
+            ));
+        }
+        let read = |path| OneElectron::read_dipole(path, all_orbitals).map_err(|error| error.to_string());
+        let dipole = ci.dipole.as_ref().map(read).transpose()?;
+        let dropped = drop_small(&mut integrals, irrep.is_some());
+        Ok(OrbitalChain { ci, integrals, all_orbitals, symmetry, irrep, dipole, dropped })
+    }
+
+    /// Number of active orbitals.
+    pub fn orbitals(&self) -> usize {
+        self.integrals.orbitals
+    }
+
+    /// Orbitals, electrons and irrep in words.
+    pub fn describe(&self) -> String {
+        let (up, down) = self.integrals.spins();
+        let irrep = self.irrep.map_or(String::new(), |irrep| format!(", irrep {}", self.symmetry.label(irrep)));
+        let frozen = match self.ci.frozen {
+            0 => String::new(),
+            frozen => format!(", {frozen} orbitals frozen"),
+        };
+        format!("{up} + {down} electrons in {} orbitals{irrep}{frozen}", self.orbitals())
+    }
+
+    /// The numbers that the FCIDUMP file has for active orbitals.
+    pub fn file_numbers(&self, orbitals: &[usize]) -> Vec<usize> {
+        orbitals.iter().map(|orbital| orbital + self.ci.frozen + 1).collect()
+    }
+
+    /// The numbers of active orbitals in `order`.
+    fn numbers(ci: &CiSpec, orbitals: Option<usize>) -> Option<SiteNumbers> {
+        Some(SiteNumbers { first: ci.frozen + 1, count: orbitals?, what: "orbital" })
+    }
+
+    /// |(pq|qp)| of each pair.
+    fn exchange(&self) -> Vec<Vec<f64>> {
+        let n = self.orbitals();
+        (0..n).map(|p| (0..n).map(|q| self.integrals.two(p, q, q, p).abs()).collect()).collect()
+    }
+
+    /// H along the chain; `order` is that of `[dmrg]`.
+    pub(super) fn chain(
+        &self,
+        operator: &Operator,
+        sector: Sector,
+        order: Option<&[usize]>,
+    ) -> Result<Chain, DmrgError> {
+        let order = match order {
+            Some(order) => order.iter().map(|number| number.saturating_sub(self.ci.frozen + 1)).collect(),
+            None => fiedler_order(&self.exchange())?,
+        };
+        match self.irrep {
+            None => Chain::new(operator, sector, Some(order)),
+            Some(irrep) => {
+                let sites = self.integrals.irreps.iter().map(|irrep| irrep - 1).collect();
+                Chain::with_irreps(operator, sector, Some(order), SiteIrreps { sites, total: irrep - 1 })
+            }
+        }
+    }
+
+    /// The observables from which the spin, entropies and density matrices follow.
+    pub(super) fn observables(&self, options: &Options) -> Vec<Observable> {
+        let n = self.orbitals();
+        if !self.ci.averages {
+            return Vec::new();
+        }
+        let spin = (0..n * n).map(|k| build::electron_sdots(k / n, k % n)).sum();
+        let mut list = vec![Observable::scalar(S_SQUARED, spin)];
+        list.extend(pair_densities(n));
+        if !options.correlations {
+            list.extend(one_body(&vec![SiteKind::Electrons; n]));
+        }
+        if self.ci.density {
+            list.push(TwoBodyElements::new(n).observable(TWO_BODY));
+        }
+        list
+    }
+}
+
+/// Sets integrals to 0 that are below [`SMALLEST`] or, if irreps are conserved, forbidden; returns the sum of their magnitudes.
+fn drop_small(integrals: &mut Integrals, irreps: bool) -> f64 {
+    let n = integrals.orbitals;
+    let irrep = |p: usize| if irreps { integrals.irreps[p] - 1 } else { 0 };
+    let pairs: Vec<(usize, u8)> =
+        (0..n).flat_map(|p| (0..=p).map(move |q| (p, q))).map(|(p, q)| (pair(p, q), irrep(p) ^ irrep(q))).collect();
+    let mut dropped = 0.0;
+    let mut check = |value: &mut f64, allowed: bool| {
+        if value.abs() < SMALLEST || !allowed {
+            dropped += value.abs();
+            *value = 0.0;
+        }
+    };
+    for (pq, own) in &pairs {
+        check(&mut integrals.one[*pq], *own == 0);
+        for (rs, other) in pairs.iter().take_while(|(rs, _)| rs <= pq) {
+            check(&mut integrals.two[pair(*pq, *rs)], own == other);
+        }
+    }
+    dropped
+}
+
+/// Reads a file with both sections.
+pub(super) fn collect(
+    file: Section<'_>,
+    name: &str,
+    Source { text, folder }: Source<'_>,
+    problems: &Problems,
+) -> Option<DmrgFile> {
+    let why = "[ci] names the Hamiltonian and the electrons: leave it out";
+    let others = ["model", "lattice", "sector", "symmetry", "parameters", "su3"];
+    file.refuse_others("ci", &others, why);
+    let why = "it is made of exact states: leave it out, or leave [dmrg] out to diagonalise exactly";
+    file.refuse_others("dmrg", &["solve", "entanglement", "spectrum", "thermal", "evolve"], why);
+    let section = file.open("ci")?;
+    let place = section.place("fcidump");
+    let spec = ci::read(section, true);
+    let observables = file
+        .open("observables")
+        .map_or_else(ObservablesSpec::default, |section| observables::collect(section, problems));
+    let vectors = file.open("output").map_or(0..0, |section| section.place("vectors"));
+    let output = file.open("output").map_or_else(OutputSpec::default, solve::read_output);
+    if output.vectors {
+        let why = "DMRG states cannot be written as basis vectors; leave it out";
+        problems.add(vectors, Wrong::Conflict { key: "vectors", other: "dmrg", why });
+    }
+    let section = file.open("dmrg");
+    let orbitals = spec.filter(|_| problems.is_empty()).and_then(|(mut ci, _)| {
+        ci.fcidump = resolve_path(folder, &ci.fcidump);
+        if let Some(path) = &mut ci.dipole {
+            *path = resolve_path(folder, path);
+        }
+        match OrbitalChain::read(ci) {
+            Ok(orbitals) => Some(orbitals),
+            Err(message) => {
+                problems.add(place.clone(), Wrong::Hamiltonian(message));
+                None
+            }
+        }
+    });
+    let numbers = orbitals.as_ref().and_then(|found| OrbitalChain::numbers(&found.ci, Some(found.orbitals())));
+    let mode = section.as_ref().map_or(0..0, |section| section.place("mode"));
+    let dmrg = section.map(|section| dmrg::read(section, numbers));
+    if dmrg.as_ref().is_some_and(|dmrg| dmrg.options.mode == Mode::Infinite) {
+        let (expected, found) = ("\"finite\", since orbitals repeat nowhere".into(), "\"infinite\"".into());
+        problems.add(mode, Wrong::OutOfRange { key: "mode".into(), expected, found });
+    }
+    file.finish("section", |_| None);
+    let (orbitals, dmrg) = (orbitals?, dmrg?);
+    let mut model = model(&orbitals, name, text, (observables, output))
+        .map_err(|message| problems.add(place, Wrong::Hamiltonian(message)))
+        .ok()?;
+    let names = Names::new(vec![SiteKind::Electrons; orbitals.orbitals()], None, Vec::new());
+    model.observed = model.observables.read(&names, text, problems);
+    Some(DmrgFile { model, dmrg, orbitals: Some(orbitals) })
+}
+
+/// The operator of the integrals on sites without bonds.
+fn model(
+    orbitals: &OrbitalChain,
+    name: &str,
+    text: &str,
+    (observables, output): (ObservablesSpec, OutputSpec),
+) -> Result<ModelFile, String> {
+    let n = orbitals.orbitals();
+    let sites = vec![SiteKind::Electrons; n];
+    let mut operator = Operator::zero().on_kinds(&sites);
+    operator.add_terms(electrons(&orbitals.integrals), 1.0);
+    let file = orbitals.ci.fcidump.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let line = format!("the integrals of {file}");
+    let (up, down) = orbitals.integrals.spins();
+    let terms = TermsSpec {
+        sites,
+        text: None,
+        parameters: BTreeMap::new(),
+        terms: vec![line],
+        sector: Vec::new(),
+        operator: operator + Operator::zero(),
+    };
+    Ok(ModelFile {
+        name: name.into(),
+        text: text.into(),
+        model: ModelSpec::Terms(Box::new(terms)),
+        lattice: Lattice::from_edges(n, &[]).map_err(|error| error.to_string())?,
+        sector: Sector::Charges(vec![(Charge::Up, up as i64), (Charge::Down, down as i64)]),
+        symmetry: None,
+        solve: SolveSpec::default(),
+        observables,
+        observed: Vec::new(),
+        entanglement: None,
+        spectrum: None,
+        thermal: None,
+        evolve: None,
+        driven: None,
+        output,
+    })
+}
