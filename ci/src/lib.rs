@@ -18,6 +18,7 @@
 //! |---|---|
 //! | `integrals` | what are h_pq and (pq\|rs), and how are they stored? |
 //! | `fcidump` | what does an FCIDUMP file contain? |
+//! | `leading` | which determinants does a state mostly consist of? |
 //! | `orbital_window` | what remains when cores are frozen and virtuals deleted? |
 //! | `operator` | what is H as an operator, and which integrals has an operator? |
 //! | `count` | how many determinants and configuration state functions are there, level by level? |
@@ -56,6 +57,7 @@ mod estimate;
 mod fcidump;
 mod guess;
 mod integrals;
+mod leading;
 mod links;
 mod matrix;
 mod molecule;
@@ -91,13 +93,14 @@ pub use fcidump::{
     OrbsymError, SymmetryKeys,
 };
 pub use integrals::{Integrals, pair};
+pub use leading::LeadingDeterminant;
 pub use matrix::{CiHamiltonian, MatrixError, THRESHOLD, matrix};
 pub use molecule::{Molecule, MoleculeError};
 pub use natural::{NaturalOrbitals, natural_orbitals};
 pub use non_zeros::Census;
 pub use on_the_fly::{OnTheFlyError, element_table, row_by_row};
 pub use operator::{LoweringError, electrons};
-pub use orbital_window::WindowError;
+pub use orbital_window::{OrbitalWindow, WindowError};
 pub use slater_condon::matrix_element;
 pub use solve::{CiPlan, CiProblem, CiSolution, CiSolve};
 pub use space::{FileError, Space, SpaceError};

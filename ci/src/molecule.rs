@@ -6,7 +6,8 @@ use super::fcidump::{FcidumpHeader, OrbitalSymmetry, OrbsymError};
 use super::spec::{CiBasis, CiSpec, SpaceSpec};
 use super::strings::MAX_ORBITALS;
 use super::{
-    CsfError, CsfSpace, FcidumpError, Integrals, OneElectron, OneElectronError, Space, SpaceError, WindowError,
+    CsfError, CsfSpace, DensityError, FcidumpError, Integrals, OneBody, OneElectron, OneElectronError, OrbitalWindow,
+    Space, SpaceError, WindowError,
 };
 use eigenforge_core::words::grouped;
 use eigenforge_runtime::trace;
@@ -22,9 +23,9 @@ pub struct Molecule {
     pub csfs: Option<CsfSpace>,
     /// Their description in words.
     pub words: String,
-    /// Orbitals of the file.
-    pub all_orbitals: usize,
-    /// Their irreps.
+    /// Which orbitals of the file these are.
+    pub window: OrbitalWindow,
+    /// Irreps of the file's orbitals.
     pub symmetry: OrbitalSymmetry,
     /// Components of the dipole over all orbitals, if their integrals are given.
     pub dipole: Option<Vec<OneElectron>>,
@@ -92,7 +93,8 @@ impl Molecule {
     pub fn read(ci: &CiSpec) -> Result<Molecule, MoleculeError> {
         let _reading = trace::span("generate", "read integrals");
         let header = FcidumpHeader::read(&ci.fcidump)?;
-        let kept = ci.orbitals.unwrap_or(header.orbitals.saturating_sub(ci.frozen));
+        let rest = || ci.orbitals.unwrap_or(header.orbitals.saturating_sub(ci.frozen));
+        let kept = ci.active.as_ref().map_or_else(rest, Vec::len);
         if kept > MAX_ORBITALS && kept <= header.orbitals {
             return Err(SpaceError::Orbitals { found: kept }.into());
         }
@@ -103,11 +105,8 @@ impl Molecule {
         if let Some(two_sz) = ci.two_sz.or(two_s.map(|two_s| two_s as i64)) {
             integrals = integrals.with_two_sz(two_sz)?;
         }
-        let all_orbitals = integrals.orbitals;
-        integrals = integrals.freeze(ci.frozen)?;
-        if let Some(orbitals) = ci.orbitals {
-            integrals = integrals.keep(orbitals)?;
-        }
+        let window = ci.window(integrals.orbitals, integrals.spins())?;
+        integrals = integrals.in_window(&window);
         let (space, csfs) = match two_s {
             None => (determinants(ci, &integrals, irrep)?, None),
             Some(two_s) => {
@@ -116,16 +115,25 @@ impl Molecule {
             }
         };
         let irrep = irrep.map_or(String::new(), |irrep| format!(", irrep {}", symmetry.label(irrep)));
-        let frozen = if ci.frozen == 0 { String::new() } else { format!(", {} orbitals frozen", ci.frozen) };
         let spin = two_s.map_or(String::new(), |two_s| format!(", 2S = {two_s}"));
-        let words = format!("{}{spin}{irrep}{frozen}", ci.space.describe());
-        let dipole = ci.dipole.as_ref().map(|path| OneElectron::read_dipole(path, all_orbitals)).transpose()?;
-        Ok(Molecule { integrals, space, csfs, words, all_orbitals, symmetry, dipole })
+        let words = format!("{}{spin}{irrep}{}", ci.space.describe(), window.describe());
+        let dipole = ci.dipole.as_ref().map(|path| OneElectron::read_dipole(path, window.all)).transpose()?;
+        Ok(Molecule { integrals, space, csfs, words, window, symmetry, dipole })
     }
 
     /// Elements of a vector: configuration state functions, or determinants.
     pub fn dimension(&self) -> u64 {
         self.csfs.as_ref().map_or_else(|| self.space.len(), CsfSpace::len)
+    }
+
+    /// The dipole moment in e a₀, x y z, of γ in the active orbitals; `None` without its integrals.
+    ///
+    /// # Errors
+    /// A matrix of other orbitals.
+    pub fn dipole_moment(&self, one: &OneBody) -> Result<Option<Vec<f64>>, DensityError> {
+        let whole = one.in_all_orbitals(&self.window)?;
+        let moment = |components: &Vec<OneElectron>| components.iter().map(|one| one.expectation(&whole)).collect();
+        self.dipole.as_ref().map(moment).transpose()
     }
 
     /// One line: space, electrons, determinants or configuration state functions.

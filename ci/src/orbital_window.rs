@@ -1,10 +1,22 @@
-//! Fewer orbitals: frozen cores below, deleted virtuals above.
+//! Fewer orbitals: cores that stay doubly occupied, active ones, deleted virtuals.
 //!
-//! Removing orbitals i < n that are doubly occupied in every determinant gives (Helgaker, Jørgensen and Olsen 2000,
+//! Removing orbitals i that are doubly occupied in every determinant gives (Helgaker, Jørgensen and Olsen 2000,
 //! section 12.5) E_core += 2 Σ h_ii + Σ_ij [2 (ii|jj) − (ij|ij)] and h_pq += Σ_i [2 (pq|ii) − (pi|iq)]. Deleted orbitals
 //! are empty in every determinant and contribute nothing.
 
 use super::integrals::{Integrals, pair};
+use super::spec::CiSpec;
+
+/// Which orbitals of a file are doubly occupied and which are active, both ascending and from 0; the others are empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrbitalWindow {
+    /// Doubly occupied in every determinant.
+    pub core: Vec<usize>,
+    /// Those of the determinants.
+    pub active: Vec<usize>,
+    /// Orbitals of the file.
+    pub all: usize,
+}
 
 /// Why orbitals cannot be removed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -32,54 +44,133 @@ pub enum WindowError {
         /// Electrons of the majority spin.
         electrons: usize,
     },
+    /// An active orbital that there is not.
+    #[error("active: expected orbitals from 1 to {orbitals}, the file's, each once, found {found}")]
+    Active {
+        /// Orbitals of the file.
+        orbitals: usize,
+        /// "0", "27", "4 twice" or "none".
+        found: String,
+    },
+    /// An orbital with one electron that is not active.
+    #[error(
+        "active: orbital {orbital} has one electron in the reference ({up} α and {down} β electrons in the lowest orbitals): expected it among \
+         the active ones"
+    )]
+    Open {
+        /// Its number.
+        orbital: usize,
+        /// α electrons.
+        up: usize,
+        /// β electrons.
+        down: usize,
+    },
+}
+
+impl OrbitalWindow {
+    /// The lowest `frozen` orbitals, of `all`, doubly occupied, and the next `kept` active; without a number all of them. There are `up` α and
+    /// `down` β electrons.
+    ///
+    /// # Errors
+    /// A core that is not full, more orbitals than there are, fewer than the electrons need.
+    pub fn lowest(
+        all: usize,
+        frozen: usize,
+        kept: Option<usize>,
+        (up, down): (usize, usize),
+    ) -> Result<OrbitalWindow, WindowError> {
+        if frozen > up.min(down) || frozen > all {
+            return Err(WindowError::Frozen { frozen, up, down });
+        }
+        let (orbitals, electrons) = (all - frozen, up.max(down) - frozen);
+        if let Some(kept) = kept.filter(|kept| *kept > orbitals || *kept < electrons.max(1)) {
+            return Err(WindowError::Kept { kept, orbitals, electrons });
+        }
+        let end = frozen + kept.unwrap_or(orbitals);
+        Ok(OrbitalWindow { core: (0..frozen).collect(), active: (frozen..end).collect(), all })
+    }
+
+    /// A list of active orbitals, numbered from 1. Of the others those that two electrons have in the reference, in which the electrons are in
+    /// the lowest orbitals of the file, are doubly occupied.
+    ///
+    /// # Errors
+    /// Numbers that are not those of orbitals; an orbital with one electron that is not listed.
+    pub fn listed(all: usize, list: &[usize], (up, down): (usize, usize)) -> Result<OrbitalWindow, WindowError> {
+        let refused = |found: String| Err(WindowError::Active { orbitals: all, found });
+        let mut active = list.to_vec();
+        active.sort_unstable();
+        if active.is_empty() {
+            return refused("none".into());
+        }
+        if let Some(wrong) = active.iter().find(|number| **number < 1 || **number > all) {
+            return refused(wrong.to_string());
+        }
+        if let Some(twice) = active.windows(2).find(|two| two[0] == two[1]) {
+            return refused(format!("{} twice", twice[0]));
+        }
+        active.iter_mut().for_each(|number| *number -= 1);
+        let (full, reached) = (up.min(down), up.max(down));
+        if let Some(open) = (full..reached.min(all)).find(|orbital| !active.contains(orbital)) {
+            return Err(WindowError::Open { orbital: open + 1, up, down });
+        }
+        let core: Vec<usize> = (0..full.min(all)).filter(|orbital| !active.contains(orbital)).collect();
+        let electrons = reached - core.len();
+        if active.len() < electrons {
+            return Err(WindowError::Kept { kept: active.len(), orbitals: all, electrons });
+        }
+        Ok(OrbitalWindow { core, active, all })
+    }
+
+    /// Words for a line that describes the space: nothing where all orbitals are active.
+    pub fn describe(&self) -> String {
+        let first = self.core.len();
+        let core = if first == 0 { String::new() } else { format!(", {first} orbitals frozen") };
+        let is_run =
+            self.core.iter().copied().eq(0..first) && self.active.iter().copied().eq(first..first + self.active.len());
+        if is_run {
+            return core;
+        }
+        let numbers: Vec<String> = self.active.iter().map(|orbital| (orbital + 1).to_string()).collect();
+        format!("{core}, active {}", numbers.join(" "))
+    }
+}
+
+impl CiSpec {
+    /// The window that a file asks for, of `all` orbitals with `up` α and `down` β electrons.
+    ///
+    /// # Errors
+    /// As of [`OrbitalWindow::lowest`] and [`OrbitalWindow::listed`].
+    pub fn window(&self, all: usize, electrons: (usize, usize)) -> Result<OrbitalWindow, WindowError> {
+        match &self.active {
+            Some(list) => OrbitalWindow::listed(all, list, electrons),
+            None => OrbitalWindow::lowest(all, self.frozen, self.orbitals, electrons),
+        }
+    }
 }
 
 impl Integrals {
-    /// Folds the lowest `frozen` orbitals, doubly occupied, into the core energy and h.
-    pub fn freeze(&self, frozen: usize) -> Result<Integrals, WindowError> {
-        let (up, down) = self.spins();
-        if frozen > up.min(down) || frozen > self.orbitals {
-            return Err(WindowError::Frozen { frozen, up, down });
-        }
-        let mut window = self.window(frozen, self.orbitals);
-        window.electrons -= 2 * frozen;
-        for i in 0..frozen {
-            window.core += 2.0 * self.one(i, i);
-            window.core += (0..frozen).map(|j| 2.0 * self.two(i, i, j, j) - self.two(i, j, i, j)).sum::<f64>();
-        }
-        for p in frozen..self.orbitals {
-            for q in frozen..=p {
-                let mean = (0..frozen).map(|i| 2.0 * self.two(p, q, i, i) - self.two(p, i, i, q)).sum::<f64>();
-                window.one[pair(p - frozen, q - frozen)] += mean;
-            }
-        }
-        Ok(window)
-    }
-
-    /// Keeps the lowest `kept` orbitals: an active space, once cores are frozen.
-    pub fn keep(&self, kept: usize) -> Result<Integrals, WindowError> {
-        let (up, down) = self.spins();
-        let electrons = up.max(down);
-        if kept > self.orbitals || kept < electrons.max(1) {
-            return Err(WindowError::Kept { kept, orbitals: self.orbitals, electrons });
-        }
-        Ok(self.window(0, kept))
-    }
-
-    /// Integrals among orbitals first..end, unchanged.
-    fn window(&self, first: usize, end: usize) -> Integrals {
-        let mut window = Integrals::zero(end - first);
-        window.electrons = self.electrons;
+    /// Those of the active orbitals of a window of these, with its core folded into the core energy and h.
+    pub fn in_window(&self, OrbitalWindow { core, active, .. }: &OrbitalWindow) -> Integrals {
+        let mut window = Integrals::zero(active.len());
+        window.electrons = self.electrons - 2 * core.len();
         window.two_sz = self.two_sz;
-        window.irreps = self.irreps.get(first..end).unwrap_or_default().to_vec();
+        if !self.irreps.is_empty() {
+            window.irreps = active.iter().map(|orbital| self.irreps[*orbital]).collect();
+        }
         window.core = self.core;
-        for p in first..end {
-            for q in first..=p {
-                let pq = pair(p - first, q - first);
-                window.one[pq] = self.one(p, q);
-                for r in first..=p {
-                    for s in (first..=r).take_while(|s| pair(r - first, s - first) <= pq) {
-                        window.two[pair(pq, pair(r - first, s - first))] = self.two(p, q, r, s);
+        for i in core.iter().copied() {
+            window.core += 2.0 * self.one(i, i);
+            window.core += core.iter().map(|j| 2.0 * self.two(i, i, *j, *j) - self.two(i, *j, i, *j)).sum::<f64>();
+        }
+        for (p, own) in active.iter().copied().enumerate() {
+            for (q, other) in active[..=p].iter().copied().enumerate() {
+                let mean =
+                    core.iter().map(|i| 2.0 * self.two(own, other, *i, *i) - self.two(own, *i, *i, other)).sum::<f64>();
+                let pq = pair(p, q);
+                window.one[pq] = self.one(own, other) + mean;
+                for (r, third) in active[..=p].iter().copied().enumerate() {
+                    for (s, fourth) in active[..=r].iter().copied().enumerate().take_while(|(s, _)| pair(r, *s) <= pq) {
+                        window.two[pair(pq, pair(r, s))] = self.two(own, other, third, fourth);
                     }
                 }
             }

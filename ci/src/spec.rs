@@ -70,6 +70,9 @@ pub struct CiSpec {
     pub frozen: usize,
     /// `orbitals`.
     pub orbitals: Option<usize>,
+    /// `active`: numbers of orbitals from 1.
+    #[serde(default)]
+    pub active: Option<Vec<usize>>,
     /// `two_sz`.
     pub two_sz: Option<i64>,
     /// `irrep`.
@@ -86,6 +89,9 @@ pub struct CiSpec {
     pub dipole: Option<PathBuf>,
     /// `density`.
     pub density: bool,
+    /// `transitions`.
+    #[serde(default)]
+    pub transitions: bool,
     /// `averages`.
     #[serde(default = "yes")]
     pub averages: bool,

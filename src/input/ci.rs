@@ -11,7 +11,8 @@ const SPACES: [(&str, Option<usize>); 5] =
     [("fci", None), ("cis", Some(1)), ("cisd", Some(2)), ("cisdt", Some(3)), ("cisdtq", Some(4))];
 
 /// Keys that speak of determinants or their matrix, which a chain of orbitals has not.
-const NOT_OF_CHAINS: [(&str, &str); 6] = [
+const NOT_OF_CHAINS: [(&str, &str); 7] = [
+    ("transitions", "DMRG has no vectors between which they would be taken: leave it out"),
     ("space", "DMRG searches all determinants, and keeps `states` of [dmrg]: leave it out"),
     ("basis", "DMRG has no basis of determinants: leave it out"),
     ("two_s", "DMRG fixes n_α − n_β: write two_sz, and compare <S^2> in the report"),
@@ -35,6 +36,7 @@ pub(super) fn read(section: Section<'_>, is_chain: bool) -> Option<(CiSpec, Opti
         two_s: section.integer("two_s").map(|two_s| two_s.value),
         frozen: section.count("frozen", 0).map_or(0, |frozen| frozen.value),
         orbitals: section.count("orbitals", 1).map(|orbitals| orbitals.value),
+        active: section.counts("active", 1).map(|active| active.value),
         two_sz: section.integer("two_sz").map(|two_sz| two_sz.value),
         irrep: irrep(&section),
         symmetry: symmetry_keys(&section),
@@ -42,14 +44,30 @@ pub(super) fn read(section: Section<'_>, is_chain: bool) -> Option<(CiSpec, Opti
         format: section.choice("format", &FormatName::WORDS).and_then(|word| word.value),
         dipole: section.word("dipole", "the path of a file of dipole integrals").map(|word| word.value.into()),
         density: section.flag("density").unwrap_or(false),
+        transitions: section.flag("transitions").unwrap_or(false),
         averages: section.flag("averages").unwrap_or(true),
     };
     if !is_chain {
         check_basis(&section, &spec);
     }
+    if section.has("active") {
+        section.refuse_others(
+            "active",
+            &["frozen", "orbitals"],
+            "the list says which orbitals are active, and so which are frozen",
+        );
+    }
     if spec.density && !spec.averages {
         let why = "density matrices are averages";
         section.problem("averages", Wrong::Conflict { key: "averages", other: "density", why });
+    }
+    if spec.transitions && !spec.averages {
+        let why = "transitions are taken with averages";
+        section.problem("averages", Wrong::Conflict { key: "averages", other: "transitions", why });
+    }
+    if spec.transitions && !spec.density && spec.dipole.is_none() {
+        let meaning = "the integrals of the dipole for the moments, or density = true for the matrices in density.npz";
+        section.problem("transitions", Wrong::MissingKey { table: "ci".into(), key: "dipole", meaning });
     }
     let states = section.count("states", 1).map(|states| states.value);
     section.finish("key", |_| None);

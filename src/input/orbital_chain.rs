@@ -12,7 +12,9 @@ use super::{
     resolve_path, solve,
 };
 use crate::basis::Sector;
-use crate::ci::{CiSpec, FcidumpHeader, Integrals, OneElectron, OrbitalSymmetry, TwoBodyElements, electrons, pair};
+use crate::ci::{
+    CiSpec, FcidumpHeader, Integrals, OneElectron, OrbitalSymmetry, OrbitalWindow, TwoBodyElements, electrons, pair,
+};
 use crate::dmrg::{Chain, DmrgError, Mode, Options, SiteIrreps, fiedler_order, pair_densities};
 use crate::lattice::Lattice;
 use crate::observable::{Names, Observable, one_body};
@@ -36,9 +38,9 @@ pub struct OrbitalChain {
     pub ci: CiSpec,
     /// The integrals of the active orbitals, without those that were left out of H.
     pub integrals: Integrals,
-    /// Orbitals of the FCIDUMP file.
-    pub all_orbitals: usize,
-    /// Their irreps.
+    /// Which orbitals of the FCIDUMP file these are.
+    pub window: OrbitalWindow,
+    /// Irreps of the file's orbitals.
     pub symmetry: OrbitalSymmetry,
     /// The irrep of the states, from 1, if the file names one.
     pub irrep: Option<u8>,
@@ -55,7 +57,8 @@ impl OrbitalChain {
     /// What is wrong with the file, the orbitals, the electrons or the irrep.
     fn read(ci: CiSpec) -> Result<OrbitalChain, String> {
         let header = FcidumpHeader::read(&ci.fcidump).map_err(|error| error.to_string())?;
-        let active = ci.orbitals.unwrap_or(header.orbitals.saturating_sub(ci.frozen));
+        let rest = || ci.orbitals.unwrap_or(header.orbitals.saturating_sub(ci.frozen));
+        let active = ci.active.as_ref().map_or_else(rest, Vec::len);
         if active > MOST_ORBITALS && active <= header.orbitals {
             return Err(format!(
                 "a chain has at most {MOST_ORBITALS} orbitals, found {active} of the {} in {}: freeze the lowest with `frozen`, and \
@@ -71,11 +74,8 @@ impl OrbitalChain {
         if let Some(two_sz) = ci.two_sz {
             integrals = integrals.with_two_sz(two_sz).map_err(|error| error.to_string())?;
         }
-        let all_orbitals = integrals.orbitals;
-        integrals = integrals.freeze(ci.frozen).map_err(|error| error.to_string())?;
-        if let Some(orbitals) = ci.orbitals {
-            integrals = integrals.keep(orbitals).map_err(|error| error.to_string())?;
-        }
+        let window = ci.window(integrals.orbitals, integrals.spins()).map_err(|error| error.to_string())?;
+        integrals = integrals.in_window(&window);
         if irrep.is_some() && integrals.irreps.is_empty() {
             let path = ci.fcidump.display();
             return Err(format!("an irrep needs those of the orbitals, found no ORBSYM in {path}: leave `irrep` out"));
@@ -86,10 +86,10 @@ impl OrbitalChain {
                 integrals.orbitals
             ));
         }
-        let read = |path| OneElectron::read_dipole(path, all_orbitals).map_err(|error| error.to_string());
+        let read = |path| OneElectron::read_dipole(path, window.all).map_err(|error| error.to_string());
         let dipole = ci.dipole.as_ref().map(read).transpose()?;
         let dropped = drop_small(&mut integrals, irrep.is_some());
-        Ok(OrbitalChain { ci, integrals, all_orbitals, symmetry, irrep, dipole, dropped })
+        Ok(OrbitalChain { ci, integrals, window, symmetry, irrep, dipole, dropped })
     }
 
     /// Number of active orbitals.
@@ -101,16 +101,12 @@ impl OrbitalChain {
     pub fn describe(&self) -> String {
         let (up, down) = self.integrals.spins();
         let irrep = self.irrep.map_or(String::new(), |irrep| format!(", irrep {}", self.symmetry.label(irrep)));
-        let frozen = match self.ci.frozen {
-            0 => String::new(),
-            frozen => format!(", {frozen} orbitals frozen"),
-        };
-        format!("{up} + {down} electrons in {} orbitals{irrep}{frozen}", self.orbitals())
+        format!("{up} + {down} electrons in {} orbitals{irrep}{}", self.orbitals(), self.window.describe())
     }
 
     /// The numbers that the FCIDUMP file has for active orbitals.
     pub fn file_numbers(&self, orbitals: &[usize]) -> Vec<usize> {
-        orbitals.iter().map(|orbital| orbital + self.ci.frozen + 1).collect()
+        orbitals.iter().map(|orbital| self.window.active[*orbital] + 1).collect()
     }
 
     /// The numbers of active orbitals in `order`.

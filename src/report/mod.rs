@@ -63,7 +63,7 @@ pub use level_statistics::LevelStatistics;
 pub use levels::{LevelSector, SectorLevel};
 pub use magnetisation::{Magnetisation, MagnetisationStep};
 pub use method::{Method, Stop};
-pub use molecule::MoleculeRecord;
+pub use molecule::{MoleculeRecord, TransitionRecord};
 pub use orbitals::OrbitalsRecord;
 pub(crate) use outcome::text_file;
 pub use outcome::{FamilyRecord, LevelAverages, Outcome};

@@ -4,7 +4,7 @@
 
 use super::spectrum::first_word;
 use super::{Outcome, ShapeRecord, Spectrum, energy_text};
-use crate::ci::{CiBasis, CiSpec, ProductKind};
+use crate::ci::{CiBasis, CiSpec, LeadingDeterminant, ProductKind};
 use crate::sparse::Format;
 use crate::words::grouped;
 use eigenforge_product::PlannedChoice;
@@ -32,12 +32,21 @@ pub struct MoleculeRecord {
     /// Certificates of the energies.
     #[serde(flatten)]
     pub spectrum: Spectrum,
+    /// The determinants of the largest amplitudes of each state. Those of a degenerate level are of the states of vectors.npz.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leading_determinants: Vec<Vec<LeadingDeterminant>>,
     /// ⟨S²⟩ of each state; those of a degenerate level are eigenstates of S² within it.
     pub s_squared: Vec<f64>,
     /// Occupations of the natural orbitals, descending, averaged over the lowest level.
     pub natural_occupations: Vec<f64>,
     /// Dipole moment of the lowest level in e a₀, x y z, where its integrals are given.
     pub dipole: Option<Vec<f64>>,
+    /// Dipole moments of all levels, averaged over each, where its integrals are given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dipoles: Vec<Vec<f64>>,
+    /// Transition dipoles between levels, if asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub transitions: Vec<TransitionRecord>,
     /// How H was multiplied, and why not in other ways.
     #[serde(default)]
     pub multiply: Option<PlannedChoice>,
@@ -53,7 +62,44 @@ pub struct MoleculeRecord {
     pub shape: Option<ShapeRecord>,
 }
 
+/// A transition between two levels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TransitionRecord {
+    /// The number of the lower level.
+    pub from: usize,
+    /// The number of the upper level.
+    pub to: usize,
+    /// The difference of their energies, in Hartree.
+    pub energy: f64,
+    /// Σ |⟨a|µ|b⟩|² over the states of both as far as they were returned, in e² a₀².
+    pub strength: f64,
+    /// 2/3 of energy × strength, for each state of the lower level: absorption from it.
+    pub oscillator_strength: f64,
+    /// ⟨a|µ|b⟩, x y z, up to its sign, where each level has one state.
+    pub dipole: Option<Vec<f64>>,
+    /// Whether all states of both levels were returned.
+    pub complete: bool,
+}
+
+/// Determinants that a summary shows of a state, and states.
+const SHOWN: [usize; 2] = [3, 10];
+
 impl MoleculeRecord {
+    /// The leading determinants, and transitions from the lowest level.
+    fn write_states(&self, out: &mut String) -> std::fmt::Result {
+        for (state, list) in self.leading_determinants.iter().enumerate().take(SHOWN[1]) {
+            let shown = |own: &LeadingDeterminant| format!("{:+.4} {}", own.amplitude, own.occupation);
+            let shown: Vec<String> = list.iter().take(SHOWN[0]).map(shown).collect();
+            writeln!(out, "state {state}: {}", shown.join("  "))?;
+        }
+        for TransitionRecord { to, energy, oscillator_strength, .. } in
+            self.transitions.iter().filter(|transition| transition.from == 0).take(SHOWN[1])
+        {
+            writeln!(out, "level 0 to {to}: {energy:.8} Hartree, oscillator strength {oscillator_strength:.6}")?;
+        }
+        Ok(())
+    }
+
     pub(super) fn write_summary(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
         let [up, down] = self.electrons;
         let dimension = grouped(u128::from(self.dimension));
@@ -78,6 +124,7 @@ impl MoleculeRecord {
             let length = dipole.iter().map(|component| component * component).sum::<f64>().sqrt();
             writeln!(out, "dipole {} e a0, {:.4} Debye", shown.join(" "), length * DEBYE)?;
         }
+        self.write_states(out)?;
         outcome.write_observables(out)?;
         outcome.write_stop(out)?;
         let reason = self.format_reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));

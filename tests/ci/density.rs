@@ -6,7 +6,8 @@ use super::oracle::act;
 use super::random::Random;
 use super::{data, operator};
 use eigenforge::ci::{
-    self, DensityError, Integrals, OneBody, OneElectron, Space, TwoBody, natural_orbitals, write_densities,
+    self, DensityError, Integrals, OneBody, OneElectron, OrbitalWindow, Space, TwoBody, natural_orbitals,
+    write_densities,
 };
 use ndarray::ArrayView1;
 use std::collections::HashMap;
@@ -193,7 +194,8 @@ fn windows_become_all_orbitals() {
     let mut random = Random(12);
     for (orbitals, up, down, frozen, kept) in [(5, 3, 2, 1, 4), (6, 3, 3, 2, 3), (4, 2, 2, 2, 1), (5, 2, 2, 0, 3)] {
         let integrals = random.integrals(orbitals, up, down);
-        let window = integrals.freeze(frozen).unwrap().keep(kept).unwrap();
+        let place = OrbitalWindow::lowest(orbitals, frozen, Some(kept), (up, down)).unwrap();
+        let window = integrals.in_window(&place);
         let space = Space::full(kept, up - frozen, down - frozen).unwrap();
         let core = (1 << frozen) - 1;
         let list: Vec<_> = (0..space.len())
@@ -204,11 +206,11 @@ fn windows_become_all_orbitals() {
         let (bra, ket) = (random.vector(space.len()), random.vector(space.len()));
         let (one, two) =
             (OneBody::new(&space, &stacked(&[&ket])).unwrap(), TwoBody::new(&space, &stacked(&[&ket])).unwrap());
-        let all_one = one.in_all_orbitals(frozen, orbitals).unwrap();
-        let all_two = two.in_all_orbitals(&one, frozen, orbitals).unwrap();
+        let all_one = one.in_all_orbitals(&place).unwrap();
+        let all_two = two.in_all_orbitals(&one, &place).unwrap();
         let moved = OneBody::transition(&space, &ArrayView1::from(&bra), &ArrayView1::from(&ket))
             .unwrap()
-            .in_all_orbitals(frozen, orbitals)
+            .in_all_orbitals(&place)
             .unwrap();
         let expected_moved = OneBody::transition(&whole, &ArrayView1::from(&bra), &ArrayView1::from(&ket)).unwrap();
         let (expected_one, expected_two) =
@@ -225,8 +227,9 @@ fn windows_become_all_orbitals() {
         }
         let small = two.energy(&one, &window).unwrap();
         close("energy", all_two.energy(&all_one, &integrals).unwrap(), small, 1e-11);
-        let error = one.in_all_orbitals(frozen, frozen + kept - 1).unwrap_err();
-        assert!(matches!(error, DensityError::Window { .. }), "{error}");
+        let less = OrbitalWindow { active: place.active[1..].to_vec(), ..place };
+        let error = one.in_all_orbitals(&less).unwrap_err();
+        assert!(matches!(error, DensityError::Orbitals { .. }), "{error}");
     }
 }
 
@@ -267,7 +270,7 @@ fn files_hold_what_was_found() {
     let (one, two) =
         (OneBody::new(&space, &stacked(&[&vector])).unwrap(), TwoBody::new(&space, &stacked(&[&vector])).unwrap());
     let natural = natural_orbitals(&one, &[]).unwrap();
-    let path = write_densities(folder.path(), &one, Some(&two), Some(&natural)).unwrap();
+    let path = write_densities(folder.path(), &one, Some(&two), Some(&natural), None).unwrap();
     let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(&path).unwrap()).unwrap();
     let (alpha, beta): (Array2<f64>, Array2<f64>) =
         (npz.by_name("gamma_alpha").unwrap(), npz.by_name("gamma_beta").unwrap());
@@ -279,11 +282,11 @@ fn files_hold_what_was_found() {
         assert_eq!(gamma[[p, q, r, s]], two.values[[p, q, r, s]]);
         assert_eq!((occupations[p], orbitals[[p, q]]), (natural.occupations[p], natural.orbitals[[p, q]]));
     }
-    write_densities(folder.path(), &one, None, None).unwrap();
+    write_densities(folder.path(), &one, None, None, None).unwrap();
     let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(&path).unwrap()).unwrap();
     assert_eq!(npz.names().unwrap().len(), 2);
     let other = OneBody::new(&Space::full(3, 1, 1).unwrap(), &stacked(&[random.vector(9)])).unwrap();
-    let error = write_densities(folder.path(), &other, Some(&two), None).unwrap_err();
+    let error = write_densities(folder.path(), &other, Some(&two), None, None).unwrap_err();
     assert!(error.to_string().contains("the two-body matrix has 4 orbitals and the density matrix 3"), "{error}");
     assert!(path.exists());
 }

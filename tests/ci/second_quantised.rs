@@ -2,7 +2,9 @@
 
 use super::oracle;
 use super::random::Random;
-use eigenforge::ci::{self, CiHamiltonian, Integrals, MatrixError, Occupation, Space, matrix_element};
+use eigenforge::ci::{
+    self, CiHamiltonian, Integrals, MatrixError, Occupation, OrbitalWindow, Space, WindowError, matrix_element,
+};
 
 /// Every element of the matrix is the oracle's, and none above the threshold is missing. Returns the non-zeros.
 fn check(integrals: &Integrals, space: &Space, what: &str) -> u64 {
@@ -85,13 +87,54 @@ fn integrals_that_break_their_irreps_are_taken_as_they_are() {
     assert!(matches!(error, MatrixError::Irreps { largest } if largest > 0.1), "{error}");
 }
 
+/// A list of active orbitals is the window of the same orbitals in another order: cores first, then the active ones.
+#[test]
+fn listed_orbitals_are_the_window_of_reordered_integrals() {
+    let mut random = Random(10);
+    for (orbitals, up, down, list, core) in [
+        (6, 3, 2, vec![3, 5, 6], vec![0, 1]),
+        (6, 3, 3, vec![6, 2], vec![0, 2]),
+        (5, 2, 1, vec![1, 2, 3, 4, 5], vec![]),
+        (5, 0, 2, vec![5, 1, 2], vec![]),
+        (5, 2, 2, vec![4], vec![0, 1]),
+    ] {
+        let integrals = random.integrals_with_irreps(orbitals, up, down);
+        let window = OrbitalWindow::listed(orbitals, &list, (up, down)).unwrap();
+        assert_eq!(window.core, core, "{list:?}");
+        let mut active: Vec<usize> = list.iter().map(|number| number - 1).collect();
+        active.sort_unstable();
+        let rest = (0..orbitals).filter(|orbital| !core.contains(orbital) && !active.contains(orbital));
+        let order: Vec<usize> = core.iter().chain(&active).copied().chain(rest).collect();
+        let mut turned = Integrals::zero(orbitals);
+        (turned.electrons, turned.two_sz, turned.core) = (integrals.electrons, integrals.two_sz, integrals.core);
+        turned.irreps = order.iter().map(|orbital| integrals.irreps[*orbital]).collect();
+        for p in 0..orbitals {
+            for q in 0..=p {
+                turned.one[ci::pair(p, q)] = integrals.one(order[p], order[q]);
+                for (r, s) in (0..orbitals).flat_map(|r| (0..=r).map(move |s| (r, s))) {
+                    let place = ci::pair(ci::pair(p, q), ci::pair(r, s));
+                    turned.two[place] = integrals.two(order[p], order[q], order[r], order[s]);
+                }
+            }
+        }
+        let expected = OrbitalWindow::lowest(orbitals, core.len(), Some(active.len()), (up, down)).unwrap();
+        assert_eq!(integrals.in_window(&window), turned.in_window(&expected), "{list:?}");
+    }
+    let refused = |list: &[usize]| OrbitalWindow::listed(6, list, (3, 2)).unwrap_err();
+    assert!(refused(&[3, 7]).to_string().contains("from 1 to 6, the file's, each once, found 7"));
+    assert!(refused(&[0, 3]).to_string().contains("found 0"));
+    assert!(refused(&[3, 4, 3]).to_string().contains("found 3 twice"));
+    assert!(refused(&[]).to_string().contains("found none"));
+    assert!(matches!(refused(&[1, 2]), WindowError::Open { orbital: 3, .. }));
+}
+
 /// Frozen cores: the same as the determinants of all orbitals in which the core is full, energies included.
 #[test]
 fn freezing_is_restricting_the_determinants() {
     let mut random = Random(9);
     for (orbitals, up, down, frozen, kept) in [(5, 3, 2, 1, 4), (5, 3, 3, 2, 2), (4, 2, 2, 2, 1), (5, 2, 2, 0, 3)] {
         let integrals = random.integrals_with_irreps(orbitals, up, down);
-        let window = integrals.freeze(frozen).unwrap().keep(kept).unwrap();
+        let window = integrals.in_window(&OrbitalWindow::lowest(orbitals, frozen, Some(kept), (up, down)).unwrap());
         assert_eq!(window.spins(), (up - frozen, down - frozen));
         assert_eq!(window.irreps, integrals.irreps[frozen..frozen + kept]);
         let space = Space::full(kept, up - frozen, down - frozen).unwrap();
@@ -110,8 +153,8 @@ fn freezing_is_restricting_the_determinants() {
             }
         }
     }
-    let integrals = random.integrals(4, 3, 2);
-    assert!(integrals.freeze(3).unwrap_err().to_string().contains("fill at most 2"));
-    assert!(integrals.keep(2).unwrap_err().to_string().contains("3 electrons of one spin"));
-    assert!(integrals.keep(5).is_err());
+    let refused = |frozen, kept| OrbitalWindow::lowest(4, frozen, kept, (3, 2)).unwrap_err().to_string();
+    assert!(refused(3, None).contains("fill at most 2"));
+    assert!(refused(0, Some(2)).contains("3 electrons of one spin"));
+    assert!(refused(0, Some(5)).contains("there are 4"));
 }

@@ -98,6 +98,100 @@ fn stored_and_simulated_agree_with_direct() {
     }
 }
 
+/// Active orbitals by a list are those of `frozen` and `orbitals` where they stand one after the other, on each device.
+#[test]
+fn listed_active_orbitals_are_a_window() {
+    let folder = tempfile::tempdir().unwrap();
+    let solve = |wish: &str| solved(&[&file(folder.path(), "H2O_sto3g_0.96", wish), "--device", "cpu"]);
+    let (window, list) =
+        (solve("frozen = 2\norbitals = 4\nstates = 3\n"), solve("active = [4, 3, 6, 5]\nstates = 3\n"));
+    assert_eq!(numbers(&window["energies"]), numbers(&list["energies"]));
+    assert_eq!(window["space"], list["space"]);
+    // Orbital 4 stays full between active ones: fewer determinants, and no lower energy than with it.
+    let (less, more) = (solve("active = [3, 5, 6, 7]\n"), solve("active = [3, 4, 5, 6, 7]\n"));
+    assert!(numbers(&less["energies"])[0] > numbers(&more["energies"])[0] + 1e-6);
+    assert_eq!(less["electrons"], serde_json::json!([2, 2]));
+    assert!(less["space"].as_str().unwrap().contains("3 orbitals frozen, active 3 5 6 7"), "{less}");
+    let names = &less["leading_determinants"][0][0]["occupation"];
+    assert_eq!(names, "2200", "{less}");
+}
+
+/// Transitions by the files of a run: strengths from the density matrices and the dipole's integrals, leading determinants from the vectors.
+#[test]
+fn transitions_and_leading_determinants_follow_from_the_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let n = 7;
+    let element = |axis: usize, p: usize, q: usize| ((axis + 1) * (p.min(q) + 2) + 3 * p.max(q)) as f64 / 50.0 - 0.3;
+    let mut text = String::new();
+    for axis in 0..3 {
+        for (p, q) in (1..=n).flat_map(|p| (1..=p).map(move |q| (p, q))) {
+            text += &format!("{} {p} {q} 0 0\n", element(axis, p - 1, q - 1));
+        }
+        text += "0.7 0 0 0 0\n";
+    }
+    std::fs::write(folder.path().join("dipole.txt"), text).unwrap();
+    let wish = "frozen = 1\nstates = 4\ndipole = \"dipole.txt\"\ntransitions = true\ndensity = true\n";
+    let input = file(folder.path(), "H2O_sto3g_0.96", wish);
+    let out = folder.path().join("out");
+    let found = solved(&[&input, "--device", "cpu", "--output", out.to_str().unwrap(), "--vectors"]);
+    let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(out.join("density.npz")).unwrap()).unwrap();
+    let mut read = |name: &str| -> ndarray::Array4<f64> { npz.by_name(name).unwrap() };
+    let total = read("transition_alpha") + read("transition_beta");
+    assert_eq!(total.shape(), [4, 4, n, n]);
+    let moment = |axis: usize, i: usize, j: usize| -> f64 {
+        let of_nuclei = if i == j { 0.7 } else { 0.0 };
+        (0..n)
+            .flat_map(|p| (0..n).map(move |q| (p, q)))
+            .fold(of_nuclei, |sum, (p, q)| sum + element(axis, p, q) * total[[i, j, p, q]])
+    };
+    let energies = numbers(&found["energies"]);
+    let transitions = found["transitions"].as_array().unwrap();
+    assert_eq!(transitions.len(), 6, "{transitions:?}");
+    for transition in transitions {
+        let [from, to] = ["from", "to"].map(|key| transition[key].as_u64().unwrap() as usize);
+        let strength: f64 = (0..3).map(|axis| moment(axis, from, to).powi(2)).sum();
+        let number = |key: &str| transition[key].as_f64().unwrap();
+        assert_close(&[number("strength")], &[strength], 1e-10);
+        let oscillator = 2.0 / 3.0 * (energies[to] - energies[from]) * strength;
+        assert_close(&[number("oscillator_strength")], &[oscillator], 1e-10);
+    }
+    // From a singlet to a triplet nothing leads, and between states of one spin something does.
+    let spins = numbers(&found["s_squared"]);
+    let strong = |transition: &&Value| transition["strength"].as_f64().unwrap() > 1e-6;
+    assert!(transitions.iter().any(|transition| strong(&transition)), "{transitions:?}");
+    for transition in transitions.iter().filter(strong) {
+        let [from, to] = ["from", "to"].map(|key| transition[key].as_u64().unwrap() as usize);
+        assert_close(&[spins[from]], &[spins[to]], 1e-6);
+    }
+    for (state, dipole) in found["dipoles"].as_array().unwrap().iter().enumerate() {
+        let own: Vec<f64> = (0..3).map(|axis| moment(axis, state, state)).collect();
+        assert_close(&numbers(dipole), &own, 1e-9);
+    }
+    let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(out.join("vectors.npz")).unwrap()).unwrap();
+    let vectors: ndarray::Array2<f64> = npz.by_name("vectors").unwrap();
+    let words: [ndarray::Array1<u64>; 2] = ["alpha_states", "beta_states"].map(|name| npz.by_name(name).unwrap());
+    for (state, list) in found["leading_determinants"].as_array().unwrap().iter().enumerate() {
+        let row = vectors.row(state);
+        let mut sizes: Vec<f64> = row.iter().map(|value| value.abs()).collect();
+        sizes.sort_by(|a, b| b.total_cmp(a));
+        let list = list.as_array().unwrap();
+        assert!(list.len() > 1 && list.len() <= 10);
+        for (place, leading) in list.iter().enumerate() {
+            let amplitude = leading["amplitude"].as_f64().unwrap();
+            assert_close(&[amplitude.abs()], &[sizes[place]], 1e-10);
+            let occupation = leading["occupation"].as_str().unwrap();
+            let word = |signs: &[char]| {
+                let has = occupation.chars().enumerate().filter(|(_, sign)| signs.contains(sign));
+                has.fold(0u64, |word, (orbital, _)| word | 1 << orbital)
+            };
+            let (alpha, beta) = (word(&['2', 'u']), word(&['2', 'd']));
+            let there = (0..row.len()).find(|at| words[0][*at] == alpha && words[1][*at] == beta).unwrap();
+            assert_close(&[row[there].abs()], &[amplitude.abs()], 1e-12);
+        }
+        assert!(list[0]["amplitude"].as_f64().unwrap() > 0.0);
+    }
+}
+
 /// Full CI, stored matrices and rows made in each product, on two cards as one device; what takes one card says so.
 #[test]
 fn several_cards_find_the_energies_of_the_cpu() {
@@ -160,6 +254,12 @@ fn what_cannot_be_solved_is_refused() {
     for (more, arguments, part) in [
         ("states = 442\n", &[][..], "441 determinants: ask for at most 441"),
         ("frozen = 6\n", &[], "frozen"),
+        ("active = [2, 8]\n", &[], "expected orbitals from 1 to 7, the file's, each once, found 8"),
+        ("active = [4, 5, 4]\n", &[], "found 4 twice"),
+        ("active = []\n", &[], "found none"),
+        ("active = [4, 6]\nfrozen = 2\n", &[], "the list says which orbitals are active"),
+        ("active = [6, 7]\ntwo_sz = 2\n", &[], "orbital 5 has one electron in the reference (6 α and 4 β"),
+        ("transitions = true\n", &[], "the integrals of the dipole for the moments, or density = true"),
         ("two_sz = 1\n", &[], "do not fit together"),
         ("space = { file = \"nothing.txt\" }\n", &[], "nothing.txt"),
         ("irrep = 8\n", &[], "irrep"),

@@ -51,19 +51,6 @@ pub enum DensityError {
         /// Orbitals of the density matrix.
         expected: usize,
     },
-    /// Fewer orbitals than the window has.
-    #[error(
-        "{frozen} frozen orbitals and a window of {window} do not fit {orbitals} orbitals: give as many as there were \
-         before freezing"
-    )]
-    Window {
-        /// Frozen orbitals.
-        frozen: usize,
-        /// Orbitals of the density matrix.
-        window: usize,
-        /// Orbitals in all.
-        orbitals: usize,
-    },
     /// Natural orbitals of a matrix that is not symmetric.
     #[error(
         "a density matrix that differs by {largest:e} from its transpose: natural orbitals belong to one state, not to a \

@@ -1,10 +1,11 @@
 //! density.npz: density matrices and natural occupations for use elsewhere.
 //!
-//! In: γ, and if wanted Γ and natural orbitals. Out: an uncompressed .npz (NumPy: `numpy.load("density.npz")`) of
+//! In: γ, and if wanted Γ, natural orbitals and transitions. Out: an uncompressed .npz (NumPy: `numpy.load("density.npz")`) of
 //!
 //! * `gamma_alpha`, `gamma_beta`, f64 \[n, n\]: \[p, q\] is ⟨a†_pσ a_qσ⟩;
 //! * `gamma_two`, f64 \[n, n, n, n\]: \[p, q, r, s\] is Σ_στ ⟨a†_pσ a†_rτ a_sτ a_qσ⟩, the index order of (pq|rs), so
 //!   that E = E_core + Σ h\[p, q\] γ\[p, q\] + ½ Σ (pq|rs) Γ\[p, q, r, s\];
+//! * `transition_alpha`, `transition_beta`, f64 \[k, k, n, n\]: \[i, j, p, q\] is ⟨i| a†_pσ a_qσ |j⟩ of k states;
 //! * `occupations`, f64 \[n\], descending, and `natural_orbitals`, f64 \[n, n\], row k the natural orbital of
 //!   `occupations[k]` in the orbitals of γ.
 //!
@@ -13,6 +14,7 @@
 use super::{DensityError, OneBody, TwoBody};
 use crate::natural::NaturalOrbitals;
 use eigenforge_core::files::{ReportError, publish};
+use ndarray::{Array4, Axis};
 use ndarray_npy::NpzWriter;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -26,11 +28,13 @@ pub fn write_densities(
     one: &OneBody,
     two: Option<&TwoBody>,
     natural: Option<&NaturalOrbitals>,
+    transitions: Option<&[Array4<f64>; 2]>,
 ) -> Result<PathBuf, DensityError> {
     let expected = one.orbitals();
     let others = [
         ("the two-body matrix", two.map(TwoBody::orbitals)),
         ("the list of natural orbitals", natural.map(|natural| natural.occupations.len())),
+        ("the transitions", transitions.map(|[alpha, _]| alpha.len_of(Axis(3)))),
     ];
     for (what, found) in others {
         if let Some(found) = found.filter(|found| *found != expected) {
@@ -45,6 +49,10 @@ pub fn write_densities(
             npz.add_array("gamma_beta", &one.beta)?;
             if let Some(two) = two {
                 npz.add_array("gamma_two", &two.values)?;
+            }
+            if let Some([alpha, beta]) = transitions {
+                npz.add_array("transition_alpha", alpha)?;
+                npz.add_array("transition_beta", beta)?;
             }
             if let Some(natural) = natural {
                 npz.add_array("occupations", &natural.occupations)?;

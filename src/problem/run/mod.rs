@@ -22,6 +22,7 @@ mod queue;
 mod records;
 mod sweep;
 mod tensors;
+mod transitions;
 
 pub use context::{CheckpointRequest, RunContext, RunObserver, Silent};
 pub use device::open_device;

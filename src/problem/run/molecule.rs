@@ -3,11 +3,11 @@
 use super::diagonalise::{Diagonalised, Findings, Gathering};
 use super::molecule_levels::{MoleculeLevels, Wanted};
 use super::records::{shape_record, spectrum};
+use super::transitions::Transitions;
 use super::{BringVectors, WriteFile};
 use crate::Error;
 use crate::ci::{
-    CiProblem, CiSolution, CiSpec, NaturalOrbitals, OneBody, OneElectron, Space, TwoBody, natural_orbitals,
-    write_densities,
+    CiProblem, CiSolution, CiSpec, NaturalOrbitals, OneBody, Space, TwoBody, natural_orbitals, write_densities,
 };
 use crate::input::SolveSpec;
 use crate::problem::{MoleculeProblem, Problem};
@@ -18,7 +18,7 @@ use eigenforge_product::Diagonalisation;
 use eigenforge_runtime::solvers::StopReason;
 use eigenforge_runtime::{Device, trace};
 use eigenforge_templates::ScalarType;
-use ndarray::Array2;
+use ndarray::{Array2, Array4};
 use std::path::{Path, PathBuf};
 
 impl<'p> Diagonalised<'p, f64> for MoleculeProblem {
@@ -65,7 +65,9 @@ impl<'p> Diagonalised<'p, f64> for MoleculeProblem {
         let observed = file.observed(molecule.integrals.orbitals)?;
         // Of several ranks the first has whole vectors, and reports.
         let reports = solution.device().ranks().is_none_or(|ranks| ranks.is_first());
-        let wanted = Wanted { averages: file.ci.averages, states: file.output.vectors, observed: &observed, reports };
+        let (averages, transitions) = (file.ci.averages, file.ci.transitions);
+        let wanted =
+            Wanted { averages, states: file.output.vectors || transitions, observed: &observed, molecule, reports };
         let (levels, fault) = MoleculeLevels::new(&molecule.space, &solution, &wanted)?;
         let asked = reports && (!observed.is_empty() || file.ci.dipole.is_some());
         // What was solved is not lost for want of memory.
@@ -81,6 +83,9 @@ impl<'p> Diagonalised<'p, f64> for MoleculeProblem {
         let has_properties = file.ci.averages && reports;
         let properties = has_properties.then(|| Properties::new(self, &levels.lowest)).transpose()?;
         let (pairs, how) = (solution.eigenpairs(), solution.storage_used());
+        let transitions = (transitions && has_properties)
+            .then(|| Transitions::new(molecule, &pairs.levels, &levels.states))
+            .transpose()?;
         let method = match pairs.stop {
             StopReason::Dense => Method::Dense,
             _ => solve.solver.into(),
@@ -102,9 +107,12 @@ impl<'p> Diagonalised<'p, f64> for MoleculeProblem {
             core_energy: molecule.integrals.core,
             spectrum: spectrum((pairs, file.solve.part), solution.constant(), &levels.spins)
                 .with_statistics(molecule.space.len()),
+            leading_determinants: levels.leading.clone(),
             s_squared: levels.s_squared.clone(),
             natural_occupations: properties.iter().flat_map(|found| &found.natural.occupations).copied().collect(),
             dipole: properties.as_ref().and_then(|found| found.dipole.clone()),
+            dipoles: levels.dipoles.clone(),
+            transitions: transitions.iter().flat_map(|found| &found.records).cloned().collect(),
             multiply: Some(how.choice.clone()),
             storage: how.storage,
             format: how.format,
@@ -120,7 +128,8 @@ impl<'p> Diagonalised<'p, f64> for MoleculeProblem {
         });
         let mut files: Vec<WriteFile<'p>> = Vec::new();
         if let Some(properties) = properties.filter(|_| file.ci.density) {
-            files.push(Box::new(move |folder| properties.write(folder, self, &level)));
+            let densities = transitions.map(|found| found.densities);
+            files.push(Box::new(move |folder| properties.write(folder, self, &level, densities.as_ref())));
         }
         Ok(Findings { family, method, notes, lowest, states, vectors, files })
     }
@@ -137,23 +146,26 @@ struct Properties {
 impl Properties {
     fn new(problem: &MoleculeProblem, lowest: &Array2<f64>) -> Result<Properties, Error> {
         let _properties = trace::span("observables", "densities");
-        let (molecule, frozen) = (&problem.molecule, problem.file.ci.frozen);
+        let molecule = &problem.molecule;
         let one = OneBody::new(&molecule.space, lowest)?;
         let natural = natural_orbitals(&one, &molecule.integrals.irreps)?;
-        let whole = one.in_all_orbitals(frozen, molecule.all_orbitals)?;
-        let moment = |components: &Vec<OneElectron>| components.iter().map(|one| one.expectation(&whole)).collect();
-        let dipole = molecule.dipole.as_ref().map(moment).transpose()?;
+        let dipole = molecule.dipole_moment(&one)?;
         Ok(Properties { one, natural, dipole })
     }
 
     /// Writes density.npz, frozen orbitals included.
-    fn write(&self, folder: &Path, problem: &MoleculeProblem, lowest: &Array2<f64>) -> Result<PathBuf, Error> {
-        let (molecule, frozen) = (&problem.molecule, problem.file.ci.frozen);
-        let all = molecule.all_orbitals;
-        let one = self.one.in_all_orbitals(frozen, all)?;
-        let two = TwoBody::new(&molecule.space, lowest)?.in_all_orbitals(&self.one, frozen, all)?;
+    fn write(
+        &self,
+        folder: &Path,
+        problem: &MoleculeProblem,
+        lowest: &Array2<f64>,
+        transitions: Option<&[Array4<f64>; 2]>,
+    ) -> Result<PathBuf, Error> {
+        let molecule = &problem.molecule;
+        let one = self.one.in_all_orbitals(&molecule.window)?;
+        let two = TwoBody::new(&molecule.space, lowest)?.in_all_orbitals(&self.one, &molecule.window)?;
         let natural = natural_orbitals(&one, &molecule.symmetry.irreps)?;
-        Ok(write_densities(folder, &one, Some(&two), Some(&natural))?)
+        Ok(write_densities(folder, &one, Some(&two), Some(&natural), transitions)?)
     }
 }
 

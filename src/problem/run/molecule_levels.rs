@@ -5,13 +5,17 @@
 //! eigenstates of S²; a basis of the lowest level, for density matrices.
 
 use crate::Error;
-use crate::ci::{CiSolution, SharpLevel, Space, density_products};
+use crate::ci::{CiSolution, LeadingDeterminant, Molecule, OneBody, SharpLevel, Space, density_products};
 use crate::observable::{self, Averages, Observable};
 use crate::operator::{Charge, Product, SiteKind};
 use crate::report::{LevelSpinRecord, SpinCount};
 use eigenforge_runtime::solvers::Level;
 use eigenforge_runtime::trace;
-use ndarray::{Array2, ArrayRef2, s};
+use ndarray::{Array2, ArrayRef2, ArrayView1, s};
+
+/// Leading determinants of a state at most, and the least weight of one.
+const MOST_LEADING: usize = 10;
+const LEAST_WEIGHT: f64 = 1e-3;
 
 /// What is wanted of the vectors.
 pub(super) struct Wanted<'a> {
@@ -21,6 +25,8 @@ pub(super) struct Wanted<'a> {
     pub states: bool,
     /// Averages of these.
     pub observed: &'a [Observable],
+    /// Dipole moments, where the molecule has their integrals.
+    pub molecule: &'a Molecule,
     /// Whether this process reports; of several ranks the first has whole vectors.
     pub reports: bool,
 }
@@ -34,6 +40,10 @@ pub(super) struct MoleculeLevels {
     pub lowest: Array2<f64>,
     /// ⟨S²⟩ of each returned state.
     pub s_squared: Vec<f64>,
+    /// The leading determinants of each returned state.
+    pub leading: Vec<Vec<LeadingDeterminant>>,
+    /// The dipole of each level.
+    pub dipoles: Vec<Vec<f64>>,
     /// The spins of each level.
     pub spins: Vec<LevelSpinRecord>,
     /// States that have no definite spin.
@@ -98,6 +108,13 @@ impl MoleculeLevels {
                 let warnings =
                     (0..level.returned).filter_map(|member| Some((member, sharp.warning(member, level.complete)?)));
                 self.warnings.extend(warnings.map(|(member, text)| format!("state {}: {text}", first + member)));
+                let returned = sharp.states.rows().into_iter().take(level.returned);
+                let leading = |row: ArrayView1<f64>| LeadingDeterminant::list(space, &row, MOST_LEADING, LEAST_WEIGHT);
+                self.leading.extend(returned.map(leading));
+                if wanted.molecule.dipole.is_some() {
+                    let one = OneBody::new(space, &sharp.states)?;
+                    self.dipoles.extend(wanted.molecule.dipole_moment(&one)?);
+                }
                 sharp.states
             }
             false => vectors,

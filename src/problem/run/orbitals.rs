@@ -86,7 +86,7 @@ impl Densities {
         let elements = averages.sites(TWO_BODY).map(|values| values.to_vec());
         let two = elements.and_then(|values| TwoBodyElements::new(orbitals.orbitals()).matrix(&values));
         let natural = natural_orbitals(&one, &orbitals.integrals.irreps)?;
-        let whole = one.in_all_orbitals(orbitals.ci.frozen, orbitals.all_orbitals)?;
+        let whole = one.in_all_orbitals(&orbitals.window)?;
         let moment = |components: &Vec<OneElectron>| components.iter().map(|one| one.expectation(&whole)).collect();
         let dipole = orbitals.dipole.as_ref().map(moment).transpose()?;
         Ok(Some(Densities { one, two, natural, dipole }))
@@ -94,10 +94,9 @@ impl Densities {
 
     /// Writes density.npz, frozen orbitals included.
     fn write(&self, folder: &Path, orbitals: &OrbitalChain) -> Result<PathBuf, Error> {
-        let (frozen, all) = (orbitals.ci.frozen, orbitals.all_orbitals);
-        let one = self.one.in_all_orbitals(frozen, all)?;
-        let two = self.two.as_ref().map(|two| two.in_all_orbitals(&self.one, frozen, all)).transpose()?;
+        let one = self.one.in_all_orbitals(&orbitals.window)?;
+        let two = self.two.as_ref().map(|two| two.in_all_orbitals(&self.one, &orbitals.window)).transpose()?;
         let natural = natural_orbitals(&one, &orbitals.symmetry.irreps)?;
-        Ok(write_densities(folder, &one, two.as_ref(), Some(&natural))?)
+        Ok(write_densities(folder, &one, two.as_ref(), Some(&natural), None)?)
     }
 }

@@ -1,0 +1,83 @@
+//! Transitions between the levels of a molecule.
+//!
+//! In: the returned states, their levels, the dipole's integrals. Out: ⟨i| a†_pσ a_qσ |j⟩ of each two states in the orbitals of the file, and of each
+//! two levels the strength S = Σ |⟨a|µ|b⟩|² over the states of both and, with g states of the lower one, f = 2/3 ΔE S / g (R. C. Hilborn, Am. J.
+//! Phys. 50, 982 (1982), in atomic units), which do not depend on the basis of a level.
+
+use crate::Error;
+use crate::ci::{Molecule, OneBody, OneElectron};
+use crate::report::TransitionRecord;
+use eigenforge_runtime::solvers::Level;
+use eigenforge_runtime::{Device, trace};
+use ndarray::{Array2, Array4, s};
+
+/// What the transitions of a run are.
+pub(super) struct Transitions {
+    /// Of each two levels, where the dipole's integrals are given.
+    pub records: Vec<TransitionRecord>,
+    /// ⟨i| a†_pσ a_qσ |j⟩ at \[i, j, p, q\] of α and of β electrons.
+    pub densities: [Array4<f64>; 2],
+}
+
+impl Transitions {
+    /// Of states in rows, level after level.
+    ///
+    /// # Errors
+    /// Too little memory.
+    pub(super) fn new(molecule: &Molecule, levels: &[Level], states: &Array2<f64>) -> Result<Transitions, Error> {
+        let _transitions = trace::span("observables", "transitions");
+        let (count, n) = (states.nrows(), molecule.window.all);
+        let bytes = 16 * (count as u64 * n as u64).pow(2);
+        Device::cpu().check_memory(&format!("transition density matrices of {count} states"), bytes)?;
+        let mut densities = [(); 2].map(|()| Array4::zeros((count, count, n, n)));
+        let mut moments = vec![Vec::new(); count * count];
+        for i in 0..count {
+            for j in 0..count {
+                let own = OneBody::transition(&molecule.space, &states.row(i), &states.row(j))?;
+                let own = own.in_all_orbitals(&molecule.window)?;
+                for (all, matrix) in densities.iter_mut().zip([&own.alpha, &own.beta]) {
+                    all.slice_mut(s![i, j, .., ..]).assign(matrix);
+                }
+                let moment =
+                    |components: &Vec<OneElectron>| components.iter().map(|one| one.expectation(&own)).collect();
+                moments[i * count + j] = molecule.dipole.as_ref().map(moment).transpose()?.unwrap_or_default();
+            }
+        }
+        let records = if molecule.dipole.is_some() { records(levels, count, &moments) } else { Vec::new() };
+        Ok(Transitions { records, densities })
+    }
+}
+
+fn records(levels: &[Level], count: usize, moments: &[Vec<f64>]) -> Vec<TransitionRecord> {
+    let mut first = 0;
+    let places: Vec<std::ops::Range<usize>> = levels
+        .iter()
+        .map(|level| {
+            first += level.returned;
+            first - level.returned..first
+        })
+        .collect();
+    let mut records = Vec::new();
+    for (from, lower) in places.iter().enumerate() {
+        for (to, upper) in places.iter().enumerate().skip(from + 1) {
+            let pairs = lower.clone().flat_map(|i| upper.clone().map(move |j| i * count + j));
+            let strength =
+                pairs.map(|pair| moments[pair].iter().map(|moment| moment * moment).sum::<f64>()).sum::<f64>();
+            let energy = levels[to].value - levels[from].value;
+            let is_single = lower.len() == 1 && upper.len() == 1;
+            records.push(TransitionRecord {
+                from,
+                to,
+                energy,
+                strength,
+                oscillator_strength: 2.0 / 3.0 * energy * strength / lower.len() as f64,
+                dipole: is_single.then(|| moments[lower.start * count + upper.start].clone()),
+                complete: [from, to].iter().all(|level| {
+                    let Level { multiplicity, returned, complete, .. } = levels[*level];
+                    complete && multiplicity == returned
+                }),
+            });
+        }
+    }
+    records
+}
