@@ -2,17 +2,21 @@
 //!
 //! In: both sections, and the FCIDUMP file. Out: a [`DmrgFile`] whose sites are the active orbitals, whose H is that of their integrals, core
 //! energy included, and whose charges are N↑, N↓ and, if the file names one, the irrep. Without `order` the orbitals stand by the Fiedler
-//! vector of their exchange integrals |(pq|qp)|.
+//! vector of their exchange integrals |(pq|qp)|. `fcidump` in `[model]` of `terms` comes to the same, with sites for orbitals.
 
 use super::dmrg::SiteNumbers;
 use super::problem::Wrong;
 use super::section::{Problems, Section, Source};
+use super::terms::ImportedIntegrals;
 use super::{
     DmrgFile, ModelFile, ModelSpec, ObservablesSpec, OutputSpec, SolveSpec, TermsSpec, ci, dmrg, observables,
     resolve_path, solve,
 };
 use crate::basis::Sector;
-use crate::ci::{CiSpec, FcidumpHeader, Integrals, OneElectron, OrbitalSymmetry, TwoBodyElements, electrons, pair};
+use crate::ci::{
+    CiBasis, CiSpec, FcidumpHeader, Integrals, OneElectron, OrbitalSymmetry, SpaceSpec, Storage, TwoBodyElements,
+    electrons, pair,
+};
 use crate::dmrg::{Chain, DmrgError, Mode, Options, SiteIrreps, fiedler_order, pair_densities};
 use crate::lattice::Lattice;
 use crate::observable::{Names, Observable, one_body};
@@ -31,21 +35,23 @@ pub(crate) const TWO_BODY: &str = "orbital_chain_two_body";
 
 /// What a chain of orbitals knows of its molecule.
 #[derive(Debug, Clone)]
-pub struct OrbitalChain {
+pub(crate) struct OrbitalChain {
     /// `[ci]`, its paths taken from the folder of the file.
-    pub ci: CiSpec,
+    pub(crate) ci: CiSpec,
+    /// The number of the first active orbital in `order`: that of the FCIDUMP file, or of a site.
+    pub(crate) first: usize,
     /// The integrals of the active orbitals, without those that were left out of H.
-    pub integrals: Integrals,
+    pub(crate) integrals: Integrals,
     /// Orbitals of the FCIDUMP file.
-    pub all_orbitals: usize,
+    pub(crate) all_orbitals: usize,
     /// Their irreps.
-    pub symmetry: OrbitalSymmetry,
+    pub(crate) symmetry: OrbitalSymmetry,
     /// The irrep of the states, from 1, if the file names one.
-    pub irrep: Option<u8>,
+    pub(crate) irrep: Option<u8>,
     /// Components of the dipole over all orbitals, if their integrals are given.
-    pub dipole: Option<Vec<OneElectron>>,
+    pub(crate) dipole: Option<Vec<OneElectron>>,
     /// Σ |h_pq| + Σ |(pq|rs)| of the integrals that were left out of H.
-    pub dropped: f64,
+    pub(crate) dropped: f64,
 }
 
 impl OrbitalChain {
@@ -89,16 +95,52 @@ impl OrbitalChain {
         let read = |path| OneElectron::read_dipole(path, all_orbitals).map_err(|error| error.to_string());
         let dipole = ci.dipole.as_ref().map(read).transpose()?;
         let dropped = drop_small(&mut integrals, irrep.is_some());
-        Ok(OrbitalChain { ci, integrals, all_orbitals, symmetry, irrep, dipole, dropped })
+        Ok(OrbitalChain { first: ci.frozen + 1, ci, integrals, all_orbitals, symmetry, irrep, dipole, dropped })
+    }
+
+    /// The molecule of a model that is an FCIDUMP file alone, in a sector of N↑ and N↓.
+    pub(super) fn from_terms(model: &ModelFile) -> Option<OrbitalChain> {
+        let ModelSpec::Terms(terms) = &model.model else { return None };
+        let ImportedIntegrals { path, keys, symmetry, integrals } = &**terms.integrals.as_ref()?;
+        let numbers = model.sector.charge_values();
+        let number = |wanted: Charge| numbers.iter().find(|(charge, _)| *charge == wanted).map(|(_, number)| *number);
+        let (up, down) = (number(Charge::Up)?, number(Charge::Down)?);
+        let electrons = usize::try_from(up + down).ok().filter(|_| integrals.orbitals >= 3)?;
+        let ci = CiSpec {
+            fcidump: path.clone(),
+            space: SpaceSpec::Full,
+            basis: CiBasis::Determinants,
+            two_s: None,
+            frozen: 0,
+            orbitals: None,
+            two_sz: Some(up - down),
+            irrep: None,
+            symmetry: *keys,
+            storage: Storage::Auto,
+            format: None,
+            dipole: None,
+            density: false,
+            averages: true,
+        };
+        Some(OrbitalChain {
+            first: 0,
+            ci,
+            integrals: Integrals { electrons, two_sz: up - down, ..integrals.clone() },
+            all_orbitals: integrals.orbitals,
+            symmetry: symmetry.clone(),
+            irrep: None,
+            dipole: None,
+            dropped: 0.0,
+        })
     }
 
     /// Number of active orbitals.
-    pub fn orbitals(&self) -> usize {
+    pub(crate) fn orbitals(&self) -> usize {
         self.integrals.orbitals
     }
 
     /// Orbitals, electrons and irrep in words.
-    pub fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let (up, down) = self.integrals.spins();
         let irrep = self.irrep.map_or(String::new(), |irrep| format!(", irrep {}", self.symmetry.label(irrep)));
         let frozen = match self.ci.frozen {
@@ -108,14 +150,14 @@ impl OrbitalChain {
         format!("{up} + {down} electrons in {} orbitals{irrep}{frozen}", self.orbitals())
     }
 
-    /// The numbers that the FCIDUMP file has for active orbitals.
-    pub fn file_numbers(&self, orbitals: &[usize]) -> Vec<usize> {
-        orbitals.iter().map(|orbital| orbital + self.ci.frozen + 1).collect()
+    /// The section that names the molecule.
+    pub(crate) fn section(&self) -> &'static str {
+        if self.first == 0 { "terms" } else { "ci" }
     }
 
-    /// The numbers of active orbitals in `order`.
-    fn numbers(ci: &CiSpec, orbitals: Option<usize>) -> Option<SiteNumbers> {
-        Some(SiteNumbers { first: ci.frozen + 1, count: orbitals?, what: "orbital" })
+    /// The numbers of active orbitals as in `order`.
+    pub(crate) fn numbers(&self, orbitals: &[usize]) -> Vec<usize> {
+        orbitals.iter().map(|orbital| orbital + self.first).collect()
     }
 
     /// |(pq|qp)| of each pair.
@@ -132,7 +174,7 @@ impl OrbitalChain {
         order: Option<&[usize]>,
     ) -> Result<Chain, DmrgError> {
         let order = match order {
-            Some(order) => order.iter().map(|number| number.saturating_sub(self.ci.frozen + 1)).collect(),
+            Some(order) => order.iter().map(|number| number.saturating_sub(self.first)).collect(),
             None => fiedler_order(&self.exchange())?,
         };
         match self.irrep {
@@ -196,7 +238,8 @@ pub(super) fn collect(
     let others = ["model", "lattice", "sector", "symmetry", "parameters", "su3"];
     file.refuse_others("ci", &others, why);
     let why = "it is made of exact states: leave it out, or leave [dmrg] out to diagonalise exactly";
-    file.refuse_others("dmrg", &["solve", "entanglement", "spectrum", "thermal", "evolve"], why);
+    file.refuse_others("dmrg", &["entanglement", "spectrum", "thermal", "evolve"], why);
+    file.refuse_others("dmrg", &["solve"], "[dmrg] has its own keys for what [solve] sets for a diagonalisation");
     let section = file.open("ci")?;
     let place = section.place("fcidump");
     let spec = ci::read(section, true);
@@ -223,7 +266,8 @@ pub(super) fn collect(
             }
         }
     });
-    let numbers = orbitals.as_ref().and_then(|found| OrbitalChain::numbers(&found.ci, Some(found.orbitals())));
+    let of = |found: &OrbitalChain| SiteNumbers { first: found.first, count: found.orbitals(), what: "orbital" };
+    let numbers = orbitals.as_ref().map(of);
     let mode = section.as_ref().map_or(0..0, |section| section.place("mode"));
     let dmrg = section.map(|section| dmrg::read(section, numbers));
     if dmrg.as_ref().is_some_and(|dmrg| dmrg.options.mode == Mode::Infinite) {
@@ -260,6 +304,7 @@ fn model(
         parameters: BTreeMap::new(),
         terms: vec![line],
         sector: Vec::new(),
+        integrals: None,
         operator: operator + Operator::zero(),
     };
     Ok(ModelFile {
