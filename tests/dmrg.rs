@@ -22,6 +22,7 @@ mod dmrg {
     mod memory;
     mod mixed;
     mod operator_sum;
+    mod orbitals;
     mod phases;
     mod references;
     mod refused;

@@ -25,12 +25,9 @@ pub struct DmrgSpec {
 }
 
 /// The numbers that the sites of a chain have in `order`.
-#[derive(Clone, Copy)]
 pub(super) struct SiteNumbers {
-    /// The smallest.
-    pub first: usize,
-    /// How many there are.
-    pub count: usize,
+    /// Ascending.
+    pub numbers: Vec<usize>,
     /// "site" or "orbital".
     pub what: &'static str,
 }
@@ -173,10 +170,9 @@ fn noise(section: &Section<'_>) -> Option<Vec<f64>> {
 /// Every site of the chain once.
 fn order(section: &Section<'_>, sites: Option<SiteNumbers>) -> Option<Vec<usize>> {
     let order = section.counts("order", 0)?.value;
-    let wrong = sites.and_then(|sites| Some((sites, sites.fault(&order)?)));
-    if let Some((SiteNumbers { first, count, what }, found)) = wrong {
-        let numbers = if first == 0 { String::new() } else { format!(", {first} to {}", first + count - 1) };
-        let expected = format!("each of the {count} {what}s once{numbers}");
+    let wrong = sites.and_then(|sites| Some((sites.fault(&order)?, sites)));
+    if let Some((found, SiteNumbers { numbers, what })) = wrong {
+        let expected = format!("each of the {} {what}s once{}", numbers.len(), range_text(&numbers));
         section.problem("order", Wrong::OutOfRange { key: "order".into(), expected, found });
     }
     Some(order)
@@ -184,16 +180,25 @@ fn order(section: &Section<'_>, sites: Option<SiteNumbers>) -> Option<Vec<usize>
 
 impl SiteNumbers {
     /// What is wrong with an order.
-    fn fault(self, order: &[usize]) -> Option<String> {
-        let mut seen = vec![false; self.count];
+    fn fault(&self, order: &[usize]) -> Option<String> {
+        let mut seen = vec![false; self.numbers.len()];
         for number in order {
-            match number.checked_sub(self.first).and_then(|place| seen.get_mut(place)) {
-                None => return Some(format!("{number}, which is none of them")),
-                Some(seen) if *seen => return Some(format!("{number} twice")),
-                Some(seen) => *seen = true,
+            match self.numbers.binary_search(number).map(|place| &mut seen[place]) {
+                Err(_) => return Some(format!("{number}, which is none of them")),
+                Ok(seen) if *seen => return Some(format!("{number} twice")),
+                Ok(seen) => *seen = true,
             }
         }
         let missing = seen.iter().position(|seen| !seen);
-        missing.map(|place| format!("a list without {}", self.first + place))
+        missing.map(|place| format!("a list without {}", self.numbers[place]))
+    }
+}
+
+/// ", 2 to 7", or the numbers one by one; nothing of those from 0.
+fn range_text(numbers: &[usize]) -> String {
+    match (numbers.first(), numbers.last()) {
+        (Some(0) | None, _) | (_, None) => String::new(),
+        (Some(first), Some(last)) if last - first + 1 == numbers.len() => format!(", {first} to {last}"),
+        _ => format!(": {}", numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
     }
 }

@@ -51,8 +51,7 @@ pub use matrix::{MatrixFileError, MatrixNameError, MatrixSource, read_molecule};
 pub use model::ModelSpec;
 pub(crate) use nearest::nearest as nearest_word;
 pub use observables::{ObservableText, ObservablesSpec};
-pub use orbital_chain::OrbitalChain;
-pub(crate) use orbital_chain::{S_SQUARED, TWO_BODY};
+pub(crate) use orbital_chain::{OrbitalChain, S_SQUARED, TWO_BODY};
 pub use problem::{InputError, InputProblem, TooManyStates, Wrong};
 pub(crate) use sector::{sector_keys, sector_text};
 pub use solve::{ALL_STATES, OutputSpec, SOLVERS, SolveSpec};
@@ -140,8 +139,8 @@ pub struct DmrgFile {
     pub model: ModelFile,
     /// `[dmrg]`.
     pub dmrg: DmrgSpec,
-    /// The molecule of a file that also has `[ci]`; its active orbitals are the sites of the model.
-    pub orbitals: Option<OrbitalChain>,
+    /// The molecule of a file that also has `[ci]`, or whose model is an FCIDUMP file; its active orbitals are the sites.
+    pub(crate) orbitals: Option<OrbitalChain>,
 }
 
 /// A file about an interaction.
@@ -478,7 +477,7 @@ impl DmrgFile {
             let vectors = file.open("output").map_or(0..0, |section| section.place("vectors"));
             let model = ModelFile::collect_from(file, name, parsed.source, problems);
             let sites = model.as_ref().map(|model| model.lattice.sites().len());
-            let sites = sites.map(|count| dmrg::SiteNumbers { first: 0, count, what: "site" });
+            let sites = sites.map(|count| dmrg::SiteNumbers { numbers: (0..count).collect(), what: "site" });
             let dmrg = section.map(|section| dmrg::read(section, sites));
             let (model, dmrg) = (model?, dmrg?);
             if let Err(error) = model.operator().refuse_projections("DMRG") {
@@ -488,7 +487,8 @@ impl DmrgFile {
                 let why = "DMRG states cannot be written as basis vectors; leave it out";
                 problems.add(vectors, Wrong::Conflict { key: "vectors", other: "dmrg", why });
             }
-            Some(DmrgFile { model, dmrg, orbitals: None })
+            let orbitals = OrbitalChain::from_terms(&model);
+            Some(DmrgFile { model, dmrg, orbitals })
         })
     }
 

@@ -2,18 +2,20 @@
 //!
 //! In: both sections, and the FCIDUMP file. Out: a [`DmrgFile`] whose sites are the active orbitals, whose H is that of their integrals, core
 //! energy included, and whose charges are N↑, N↓ and, if the file names one, the irrep. Without `order` the orbitals stand by the Fiedler
-//! vector of their exchange integrals |(pq|qp)|.
+//! vector of their exchange integrals |(pq|qp)|. `fcidump` in `[model]` of `terms` comes to the same, with sites for orbitals.
 
 use super::dmrg::SiteNumbers;
 use super::problem::Wrong;
 use super::section::{Problems, Section, Source};
+use super::terms::ImportedIntegrals;
 use super::{
     DmrgFile, ModelFile, ModelSpec, ObservablesSpec, OutputSpec, SolveSpec, TermsSpec, ci, dmrg, observables,
     resolve_path, solve,
 };
 use crate::basis::Sector;
 use crate::ci::{
-    CiSpec, FcidumpHeader, Integrals, OneElectron, OrbitalSymmetry, OrbitalWindow, TwoBodyElements, electrons, pair,
+    CiBasis, CiSpec, FcidumpHeader, Integrals, OneElectron, OrbitalSymmetry, OrbitalWindow, SpaceSpec, Storage,
+    TwoBodyElements, electrons, pair,
 };
 use crate::dmrg::{Chain, DmrgError, Mode, Options, SiteIrreps, fiedler_order, pair_densities};
 use crate::lattice::Lattice;
@@ -33,21 +35,23 @@ pub(crate) const TWO_BODY: &str = "orbital_chain_two_body";
 
 /// What a chain of orbitals knows of its molecule.
 #[derive(Debug, Clone)]
-pub struct OrbitalChain {
+pub(crate) struct OrbitalChain {
     /// `[ci]`, its paths taken from the folder of the file.
-    pub ci: CiSpec,
+    pub(crate) ci: CiSpec,
+    /// The numbers of the active orbitals in `order`: those of the FCIDUMP file, or of sites.
+    pub(crate) numbers: Vec<usize>,
     /// The integrals of the active orbitals, without those that were left out of H.
-    pub integrals: Integrals,
+    pub(crate) integrals: Integrals,
     /// Which orbitals of the FCIDUMP file these are.
-    pub window: OrbitalWindow,
+    pub(crate) window: OrbitalWindow,
     /// Irreps of the file's orbitals.
-    pub symmetry: OrbitalSymmetry,
+    pub(crate) symmetry: OrbitalSymmetry,
     /// The irrep of the states, from 1, if the file names one.
-    pub irrep: Option<u8>,
+    pub(crate) irrep: Option<u8>,
     /// Components of the dipole over all orbitals, if their integrals are given.
-    pub dipole: Option<Vec<OneElectron>>,
+    pub(crate) dipole: Option<Vec<OneElectron>>,
     /// Σ |h_pq| + Σ |(pq|rs)| of the integrals that were left out of H.
-    pub dropped: f64,
+    pub(crate) dropped: f64,
 }
 
 impl OrbitalChain {
@@ -89,29 +93,68 @@ impl OrbitalChain {
         let read = |path| OneElectron::read_dipole(path, window.all).map_err(|error| error.to_string());
         let dipole = ci.dipole.as_ref().map(read).transpose()?;
         let dropped = drop_small(&mut integrals, irrep.is_some());
-        Ok(OrbitalChain { ci, integrals, window, symmetry, irrep, dipole, dropped })
+        let numbers = window.active.iter().map(|orbital| orbital + 1).collect();
+        Ok(OrbitalChain { numbers, ci, integrals, window, symmetry, irrep, dipole, dropped })
+    }
+
+    /// The molecule of a model that is an FCIDUMP file alone, in a sector of N↑ and N↓.
+    pub(super) fn from_terms(model: &ModelFile) -> Option<OrbitalChain> {
+        let ModelSpec::Terms(terms) = &model.model else { return None };
+        let ImportedIntegrals { path, keys, symmetry, integrals } = &**terms.integrals.as_ref()?;
+        let numbers = model.sector.charge_values();
+        let number = |wanted: Charge| numbers.iter().find(|(charge, _)| *charge == wanted).map(|(_, number)| *number);
+        let (up, down) = (number(Charge::Up)?, number(Charge::Down)?);
+        let electrons = usize::try_from(up + down).ok().filter(|_| integrals.orbitals >= 3)?;
+        let ci = CiSpec {
+            fcidump: path.clone(),
+            space: SpaceSpec::Full,
+            basis: CiBasis::Determinants,
+            two_s: None,
+            frozen: 0,
+            orbitals: None,
+            active: None,
+            two_sz: Some(up - down),
+            irrep: None,
+            symmetry: *keys,
+            storage: Storage::Auto,
+            format: None,
+            dipole: None,
+            density: false,
+            transitions: false,
+            averages: true,
+        };
+        Some(OrbitalChain {
+            numbers: (0..integrals.orbitals).collect(),
+            ci,
+            integrals: Integrals { electrons, two_sz: up - down, ..integrals.clone() },
+            window: OrbitalWindow::lowest(integrals.orbitals, 0, None, (0, 0)).ok()?,
+            symmetry: symmetry.clone(),
+            irrep: None,
+            dipole: None,
+            dropped: 0.0,
+        })
     }
 
     /// Number of active orbitals.
-    pub fn orbitals(&self) -> usize {
+    pub(crate) fn orbitals(&self) -> usize {
         self.integrals.orbitals
     }
 
     /// Orbitals, electrons and irrep in words.
-    pub fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let (up, down) = self.integrals.spins();
         let irrep = self.irrep.map_or(String::new(), |irrep| format!(", irrep {}", self.symmetry.label(irrep)));
         format!("{up} + {down} electrons in {} orbitals{irrep}{}", self.orbitals(), self.window.describe())
     }
 
-    /// The numbers that the FCIDUMP file has for active orbitals.
-    pub fn file_numbers(&self, orbitals: &[usize]) -> Vec<usize> {
-        orbitals.iter().map(|orbital| self.window.active[*orbital] + 1).collect()
+    /// The section that names the molecule.
+    pub(crate) fn section(&self) -> &'static str {
+        if self.numbers.first() == Some(&0) { "terms" } else { "ci" }
     }
 
-    /// The numbers of active orbitals in `order`.
-    fn numbers(ci: &CiSpec, orbitals: Option<usize>) -> Option<SiteNumbers> {
-        Some(SiteNumbers { first: ci.frozen + 1, count: orbitals?, what: "orbital" })
+    /// The numbers of active orbitals as in `order`.
+    pub(crate) fn numbers(&self, orbitals: &[usize]) -> Vec<usize> {
+        orbitals.iter().map(|orbital| self.numbers[*orbital]).collect()
     }
 
     /// |(pq|qp)| of each pair.
@@ -128,7 +171,11 @@ impl OrbitalChain {
         order: Option<&[usize]>,
     ) -> Result<Chain, DmrgError> {
         let order = match order {
-            Some(order) => order.iter().map(|number| number.saturating_sub(self.ci.frozen + 1)).collect(),
+            Some(order) => {
+                let place = |number: &usize| self.numbers.iter().position(|own| own == number);
+                // What is none of them has been refused.
+                order.iter().filter_map(place).collect()
+            }
             None => fiedler_order(&self.exchange())?,
         };
         match self.irrep {
@@ -192,7 +239,8 @@ pub(super) fn collect(
     let others = ["model", "lattice", "sector", "symmetry", "parameters", "su3"];
     file.refuse_others("ci", &others, why);
     let why = "it is made of exact states: leave it out, or leave [dmrg] out to diagonalise exactly";
-    file.refuse_others("dmrg", &["solve", "entanglement", "spectrum", "thermal", "evolve"], why);
+    file.refuse_others("dmrg", &["entanglement", "spectrum", "thermal", "evolve"], why);
+    file.refuse_others("dmrg", &["solve"], "[dmrg] has its own keys for what [solve] sets for a diagonalisation");
     let section = file.open("ci")?;
     let place = section.place("fcidump");
     let spec = ci::read(section, true);
@@ -219,7 +267,8 @@ pub(super) fn collect(
             }
         }
     });
-    let numbers = orbitals.as_ref().and_then(|found| OrbitalChain::numbers(&found.ci, Some(found.orbitals())));
+    let of = |found: &OrbitalChain| SiteNumbers { numbers: found.numbers.clone(), what: "orbital" };
+    let numbers = orbitals.as_ref().map(of);
     let mode = section.as_ref().map_or(0..0, |section| section.place("mode"));
     let dmrg = section.map(|section| dmrg::read(section, numbers));
     if dmrg.as_ref().is_some_and(|dmrg| dmrg.options.mode == Mode::Infinite) {
@@ -256,6 +305,7 @@ fn model(
         parameters: BTreeMap::new(),
         terms: vec![line],
         sector: Vec::new(),
+        integrals: None,
         operator: operator + Operator::zero(),
     };
     Ok(ModelFile {

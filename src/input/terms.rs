@@ -9,7 +9,7 @@ use super::observables::ObservablesSpec;
 use super::problem::Wrong;
 use super::section::{Placed, Problems, Section, Source};
 use super::sector::check_charges;
-use crate::ci::SymmetryKeys;
+use crate::ci::{Integrals, OrbitalSymmetry, SymmetryKeys};
 use crate::lattice::Lattice;
 use crate::observable::{Names, ParameterValue, read_operator};
 use crate::operator::{Charge, MOST_TERMS, Operator, OperatorError, SITE_WORDS, SiteKind};
@@ -18,6 +18,7 @@ use num_complex::Complex64;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::PathBuf;
 
 /// A Hamiltonian of the user's own.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -35,9 +36,25 @@ pub struct TermsSpec {
     /// The sector that a file of integrals names.
     #[serde(skip)]
     pub(super) sector: Vec<(Charge, i64)>,
+    /// The integrals, where H is those of a file and nothing else.
+    #[serde(skip)]
+    pub(super) integrals: Option<Box<ImportedIntegrals>>,
     /// The sum of all.
     #[serde(skip)]
     pub operator: Operator,
+}
+
+/// Integrals of `fcidump`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ImportedIntegrals {
+    /// The file.
+    pub path: PathBuf,
+    /// What the model file says of ORBSYM.
+    pub keys: SymmetryKeys,
+    /// The irreps of the orbitals.
+    pub symmetry: OrbitalSymmetry,
+    /// The integrals.
+    pub integrals: Integrals,
 }
 
 fn names<S: Serializer>(kinds: &[SiteKind], serializer: S) -> Result<S::Ok, S::Error> {
@@ -282,10 +299,16 @@ impl Draft {
             }
         }
         let mut lines = Vec::new();
-        let mut sector = Vec::new();
+        let (mut sector, mut integrals) = (Vec::new(), None);
+        let is_alone =
+            self.text.is_none() && self.terms.is_empty() && self.forbidden.is_empty() && self.imports.len() == 1;
         for (program, text) in &self.imports {
             match program.read(&text.value, &kinds, &names, source.folder, self.symmetry) {
-                Ok(Imported { operator: found, line, sector: named }) => {
+                Ok(Imported { operator: found, line, sector: named, molecule }) => {
+                    integrals = molecule.filter(|_| is_alone).map(|(integrals, symmetry)| {
+                        let path = source.folder.join(&text.value);
+                        Box::new(ImportedIntegrals { path, keys: self.symmetry, symmetry, integrals })
+                    });
                     lines.push(line);
                     sector.extend(named);
                     operator.add_terms(found, 1.0);
@@ -337,7 +360,7 @@ impl Draft {
             return None;
         }
         let text = self.text.map(|text| text.value);
-        Some(TermsSpec { sites: kinds, text, parameters, terms: lines, sector, operator })
+        Some(TermsSpec { sites: kinds, text, parameters, terms: lines, sector, integrals, operator })
     }
 }
 

@@ -229,7 +229,7 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
 /// The first lines of a chain of orbitals.
 fn of_orbitals(orbitals: &OrbitalChain, file: &DmrgFile, chain: &Chain) -> String {
     let order = if file.dmrg.order.is_some() { "as given" } else { "by exchange integrals" };
-    let numbers = orbitals.file_numbers(&chain.order);
+    let numbers = orbitals.numbers(&chain.order);
     let dropped = match orbitals.dropped {
         0.0 => String::new(),
         dropped => format!("         integrals of {dropped:.1e} altogether are left out\n"),

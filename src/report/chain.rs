@@ -25,7 +25,7 @@ pub struct ChainRecord {
     /// The structure factor of spins, where pairs of spins were averaged and the sites have positions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structure_factor: Option<StructureFactor>,
-    /// The molecule, of a file that also has `[ci]`; its active orbitals are the sites.
+    /// The molecule, where H is that of an FCIDUMP file; its active orbitals are the sites.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub molecule: Option<OrbitalsRecord>,
     /// The lattice site at each position of the chain.

@@ -1,8 +1,10 @@
 //! What the report of a chain says of a molecule: spins, entropies of orbitals, mutual information, natural occupations, dipole.
 //!
-//! Energies are total, in Hartree, the core energy included. Orbitals have the numbers of the FCIDUMP file in `order` and in the summary; in
-//! the lists of the report they are the active orbitals, from the first that is not frozen.
+//! Energies are total, in Hartree, the core energy included. In `order` and in the summary orbitals have the numbers of the FCIDUMP file (of the
+//! sites of `terms`); the lists of the report have the active orbitals from the first on.
 
+use super::ReportError;
+use super::plot::{Axis, MapColumn, map, picture};
 use crate::ci::CiSpec;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -21,11 +23,13 @@ pub struct OrbitalsRecord {
     pub space: String,
     /// Active orbitals.
     pub orbitals: usize,
+    /// Their numbers in `order` and the summary: those of the FCIDUMP file, or of sites of `terms`.
+    pub numbers: Vec<usize>,
     /// Electrons of each spin in them.
     pub electrons: [usize; 2],
     /// Energy of nuclei and frozen cores.
     pub core_energy: f64,
-    /// The orbitals along the chain, by their numbers in the FCIDUMP file.
+    /// The orbitals along the chain, by these numbers.
     pub order: Vec<usize>,
     /// Σ |h_pq| + Σ |(pq|rs)| of the integrals that were left out of H.
     pub dropped_integrals: f64,
@@ -44,9 +48,26 @@ pub struct OrbitalsRecord {
 }
 
 impl OrbitalsRecord {
-    /// The number of an active orbital in the FCIDUMP file.
+    /// The number of an active orbital.
     fn number(&self, orbital: usize) -> usize {
-        orbital + self.ci.frozen + 1
+        self.numbers[orbital]
+    }
+
+    /// The mutual information of each pair, with the orbitals along the chain on both axes; dark where it is largest.
+    pub(super) fn mutual_information_svg(&self) -> Result<String, ReportError> {
+        let active: Vec<usize> =
+            self.order.iter().filter_map(|number| self.numbers.iter().position(|own| own == number)).collect();
+        let rows: Vec<Vec<f64>> =
+            active.iter().map(|p| active.iter().map(|q| self.mutual_information[*p][*q]).collect()).collect();
+        let columns: Vec<MapColumn<'_>> =
+            (0..rows.len()).map(|place| ([place as f64 + 0.5, place as f64 + 1.5], rows[place].as_slice())).collect();
+        let range = [0.5, rows.len() as f64 + 0.5];
+        let order: Vec<String> = self.order.iter().map(usize::to_string).collect();
+        let title = format!("mutual information of orbitals {}", order.join(" "));
+        let axes = ["place along the chain", "place along the chain"].map(Axis::new);
+        picture((640, 600), |area| {
+            map(area, &title, [&axes[0], &axes[1]], range, &columns).map_err(|error| error.to_string().into())
+        })
     }
 
     pub(super) fn write_summary(&self, out: &mut String) -> std::fmt::Result {

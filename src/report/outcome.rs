@@ -70,7 +70,8 @@ pub struct Outcome {
 }
 
 /// The pictures that a report may have beside it.
-const PICTURES: [&str; 4] = ["convergence.svg", "structure_factor.svg", "energy.svg", "entropy.svg"];
+const PICTURES: [&str; 5] =
+    ["convergence.svg", "structure_factor.svg", "energy.svg", "entropy.svg", "mutual_information.svg"];
 
 /// What each family adds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -253,7 +254,12 @@ impl Outcome {
 
     /// The unit of its energies for labels: " / J".
     pub(super) fn energy_unit(&self) -> &'static str {
-        let family = if matches!(self.family, FamilyRecord::Molecule(_)) { "molecule" } else { "lattice" };
+        let is_molecule = match &self.family {
+            FamilyRecord::Molecule(_) => true,
+            FamilyRecord::Chain(chain) => chain.molecule.is_some(),
+            FamilyRecord::Lattice(_) | FamilyRecord::Tensors(_) => false,
+        };
+        let family = if is_molecule { "molecule" } else { "lattice" };
         energy_unit(energy_label(family, &self.model.name, &self.model.text))
     }
 
@@ -277,6 +283,9 @@ impl Outcome {
                 pictures.push(("energy.svg", picture));
             }
             pictures.push(("entropy.svg", chain.entropy_svg(&self.model.name)?));
+            if let Some(molecule) = chain.molecule.as_ref().filter(|found| !found.mutual_information.is_empty()) {
+                pictures.push(("mutual_information.svg", molecule.mutual_information_svg()?));
+            }
         }
         Ok(pictures)
     }

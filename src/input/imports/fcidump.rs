@@ -35,7 +35,7 @@ pub(super) fn read(path: &Path, kinds: &[SiteKind], symmetry: SymmetryKeys) -> R
             "an operator has at most {MOST_ORBITALS} orbitals, found {orbitals}: use a file with [ci]"
         ));
     }
-    let (integrals, _) = Integrals::read_with(path, symmetry).map_err(|error| error.to_string())?;
+    let (integrals, irreps) = Integrals::read_with(path, symmetry).map_err(|error| error.to_string())?;
     let (up, down) = integrals.spins();
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let line = format!("the integrals of {name}: {orbitals} orbitals, {up} + {down} electrons");
@@ -43,5 +43,6 @@ pub(super) fn read(path: &Path, kinds: &[SiteKind], symmetry: SymmetryKeys) -> R
         operator: electrons(&integrals),
         line,
         sector: vec![(Charge::Up, up as i64), (Charge::Down, down as i64)],
+        molecule: Some((integrals, irreps)),
     })
 }

@@ -19,7 +19,7 @@ mod products;
 mod quspin;
 mod xdiag;
 
-use crate::ci::SymmetryKeys;
+use crate::ci::{Integrals, OrbitalSymmetry, SymmetryKeys};
 use crate::observable::Names;
 use crate::operator::{Charge, Operator, SiteKind};
 use eigenforge_runtime::input_file::{FileKind, read_text};
@@ -48,6 +48,8 @@ pub(super) struct Imported {
     pub line: String,
     /// The sector that the text names, for a file without `[sector]`.
     pub sector: Vec<(Charge, i64)>,
+    /// Integrals and irreps of a molecule.
+    pub molecule: Option<(Integrals, OrbitalSymmetry)>,
 }
 
 impl Program {
@@ -81,23 +83,23 @@ impl Program {
             Program::Pauli => {
                 let operator = pauli::read(value, kinds)?;
                 let line = format!("{} Pauli strings", operator.len());
-                Ok(Imported { operator, line, sector: Vec::new() })
+                Ok(Imported { operator, line, sector: Vec::new(), molecule: None })
             }
             Program::Products => {
                 let operator = products::read(value, kinds)?;
                 let line = format!("{} products of operators", operator.len());
-                Ok(Imported { operator, line, sector: Vec::new() })
+                Ok(Imported { operator, line, sector: Vec::new(), molecule: None })
             }
             Program::QuSpin => {
                 let text = text_of(value, folder)?;
                 let (operator, count) = quspin::read(&text, kinds)?;
                 let line = format!("{count} couplings in QuSpin's lists");
-                Ok(Imported { operator, line, sector: Vec::new() })
+                Ok(Imported { operator, line, sector: Vec::new(), molecule: None })
             }
             Program::XDiag => {
                 let (operator, count) = xdiag::read(&text_of(value, folder)?, kinds, names)?;
                 let line = format!("{count} interactions of XDiag");
-                Ok(Imported { operator, line, sector: Vec::new() })
+                Ok(Imported { operator, line, sector: Vec::new(), molecule: None })
             }
             Program::Fcidump => fcidump::read(&folder.join(value), kinds, symmetry),
         }

@@ -8,7 +8,7 @@ use crate::dmrg::{
     self, CardsPlan, Chain, Checkpoint, DmrgError, DmrgResult, ExcitedState, Forecast, MemoryPlan, MemoryRequest,
     Options, SweepProgress,
 };
-use crate::input::DmrgFile;
+use crate::input::{DmrgFile, OrbitalChain};
 use crate::problem::{ChainProblem, Problem};
 use crate::report::{
     ChainRecord, ClusterRecord, CostRecord, CountedWork, FamilyRecord, LevelAverages, MemoryItem, MemoryRecord, Method,
@@ -172,7 +172,9 @@ fn outcome(
     let cost = CostRecord::new(&Machine::new(&devices[0]), CountedWork::Sweeps, (flops, 0.0), sweeping);
     let (solve, certify, observables) = (found.sweeping, found.certifying, found.measuring);
     let energies = std::iter::once(found.energy).chain(found.excited.iter().map(|state| state.energy)).collect();
-    let notes = chain.warnings.iter().cloned().chain(found.warnings).collect();
+    let irrep = file.orbitals.as_ref().filter(|orbitals| orbitals.irrep.is_some());
+    let irrep = irrep.and_then(|orbitals| orbitals.symmetry.note()).map(String::from);
+    let notes = chain.warnings.iter().cloned().chain(irrep).chain(found.warnings).collect();
     let each = |lowest: Option<f64>, value: fn(&ExcitedState) -> Option<f64>| {
         std::iter::once(lowest).chain(found.search.excited.iter().map(value)).collect()
     };
@@ -196,7 +198,7 @@ fn outcome(
         },
         search: found.search,
     }));
-    let name = if file.orbitals.is_some() { "ci" } else { model.model.name() };
+    let name = file.orbitals.as_ref().map_or(model.model.name(), OrbitalChain::section);
     let record = ModelRecord { name: name.into(), file: model.name.clone(), text: model.text.clone() };
     let outcome = context.outcome(devices, record, memory, notes, how, family);
     Outcome {
