@@ -38,6 +38,8 @@ mod layers;
 mod levels;
 #[path = "cli_and_input/limits.rs"]
 mod limits;
+#[path = "cli_and_input/matrix_products.rs"]
+mod matrix_products;
 #[path = "cli_and_input/observables.rs"]
 mod observables;
 #[path = "cli_and_input/options.rs"]

@@ -89,7 +89,7 @@ pub(super) struct SolveArguments {
     /// Write report.json and convergence.svg to this folder
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Also write the eigenvectors, as vectors.npz
+    /// Also write the eigenvectors, as vectors.npz (of DMRG as matrix-product states, mps.npz)
     #[arg(long)]
     pub vectors: bool,
     /// Save the state of the solver to this folder

@@ -222,7 +222,6 @@ fn without_meaning(arguments: &SolveArguments, file: &InputFile) -> Vec<(&'stati
             ),
             ("--max-iterations", arguments.max_iterations.is_some(), "write `sweeps` in [dmrg]"),
             ("--checkpoint-every", arguments.checkpoint_every.is_some(), "DMRG saves after every half sweep"),
-            ("--vectors", arguments.vectors, "a DMRG state cannot be written as a vector over a basis"),
             ("--no-tune", arguments.no_tune, "its kernels have one shape"),
         ],
         InputFile::Sweep(sweep) => without_meaning(arguments, &sweep.points[0].file),
@@ -288,8 +287,7 @@ fn change(arguments: &SolveArguments, file: &mut InputFile, of_sectors: bool) ->
     solve.seed = arguments.seed.unwrap_or(solve.seed);
     output.folder = arguments.output.clone().or(output.folder.take());
     output.vectors |= arguments.vectors;
-    // DMRG has no vectors, and says so itself.
-    if output.vectors && output.folder.is_none() && !matches!(file, InputFile::Dmrg(_)) {
+    if output.vectors && output.folder.is_none() {
         return Err(CommandError::VectorsWithoutFolder);
     }
     if let InputFile::Lattice(file) = file {

@@ -69,6 +69,9 @@ pub struct Options {
     /// Whether states with `weights` share a basis in the solve of each bond.
     #[serde(default)]
     pub basis: BasisChoice,
+    /// Whether a run returns its states ([`DmrgResult::states`](crate::DmrgResult::states)).
+    #[serde(skip)]
+    pub vectors: bool,
     /// Whether a sector that is small enough is also diagonalised whole, and a search that ended above its state done again.
     #[serde(skip)]
     pub check: bool,
@@ -151,6 +154,7 @@ impl Default for Options {
             factor_rows: FACTOR_ROWS,
             text: TextChoice::default(),
             basis: BasisChoice::default(),
+            vectors: false,
             check: true,
         }
     }

@@ -474,7 +474,6 @@ impl DmrgFile {
                 file.open("solve");
             }
             let (section, place) = (file.open("dmrg"), file.place("dmrg"));
-            let vectors = file.open("output").map_or(0..0, |section| section.place("vectors"));
             let model = ModelFile::collect_from(file, name, parsed.source, problems);
             let sites = model.as_ref().map(|model| model.lattice.sites().len());
             let sites = sites.map(|count| dmrg::SiteNumbers { numbers: (0..count).collect(), what: "site" });
@@ -482,10 +481,6 @@ impl DmrgFile {
             let (model, dmrg) = (model?, dmrg?);
             if let Err(error) = model.operator().refuse_projections("DMRG") {
                 problems.add(place, Wrong::Operator(error));
-            }
-            if model.output.vectors {
-                let why = "DMRG states cannot be written as basis vectors; leave it out";
-                problems.add(vectors, Wrong::Conflict { key: "vectors", other: "dmrg", why });
             }
             let orbitals = OrbitalChain::from_terms(&model);
             Some(DmrgFile { model, dmrg, orbitals })
@@ -509,6 +504,7 @@ impl DmrgFile {
         let own = self.orbitals.iter().flat_map(|orbitals| orbitals.observables(&self.dmrg.options));
         Options {
             standard: self.model.observables.standard,
+            vectors: self.model.output.vectors,
             observables: self.model.observed.iter().cloned().chain(own).collect(),
             ..self.dmrg.options.clone()
         }

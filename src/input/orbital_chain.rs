@@ -247,12 +247,7 @@ pub(super) fn collect(
     let observables = file
         .open("observables")
         .map_or_else(ObservablesSpec::default, |section| observables::collect(section, problems));
-    let vectors = file.open("output").map_or(0..0, |section| section.place("vectors"));
     let output = file.open("output").map_or_else(OutputSpec::default, solve::read_output);
-    if output.vectors {
-        let why = "DMRG states cannot be written as basis vectors; leave it out";
-        problems.add(vectors, Wrong::Conflict { key: "vectors", other: "dmrg", why });
-    }
     let section = file.open("dmrg");
     let orbitals = spec.filter(|_| problems.is_empty()).and_then(|(mut ci, _)| {
         ci.fcidump = resolve_path(folder, &ci.fcidump);

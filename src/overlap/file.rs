@@ -1,14 +1,15 @@
 //! A vectors.npz, the basis of its vectors, and the report of its run.
 
 use super::OverlapError;
+use crate::dmrg::MatrixProductState;
 use crate::input::InputFile;
+use crate::report::{MATRIX_PRODUCTS, read_matrix_products};
 use ndarray::{Array1, Array2};
 use ndarray_npy::NpzReader;
 use num_complex::Complex64;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::BufReader;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -21,8 +22,10 @@ pub(super) struct VectorFile {
     pub(super) path: PathBuf,
     /// An energy per row.
     pub(super) energies: Vec<f64>,
-    /// A vector per row.
+    /// A vector per row; none of matrix-product states.
     pub(super) vectors: Array2<Complex64>,
+    /// Matrix-product states.
+    pub(super) states: Vec<MatrixProductState>,
     /// What the words of states are: one word, two species, or α and β.
     kind: &'static str,
     words: Vec<(u128, u128)>,
@@ -30,16 +33,38 @@ pub(super) struct VectorFile {
     report: Option<Value>,
 }
 
+/// The report beside a file, if it is of these energies.
+fn report_of(path: &Path, energies: &[f64]) -> Option<Value> {
+    let text = std::fs::read_to_string(path.with_file_name("report.json")).unwrap_or_default();
+    let of_these = |report: &Value| {
+        let known = report["energies"].as_array().map(|list| list.iter().filter_map(Value::as_f64).collect::<Vec<_>>());
+        known.is_some_and(|known| known == energies)
+    };
+    serde_json::from_str(&text).ok().filter(of_these)
+}
+
 impl VectorFile {
-    /// Reads a file, or vectors.npz in a folder.
+    /// Reads a file, or vectors.npz or mps.npz in a folder.
     pub(super) fn read(path: &Path) -> Result<VectorFile, OverlapError> {
-        let path = if path.is_dir() { path.join("vectors.npz") } else { path.to_path_buf() };
+        let in_folder = || {
+            let names = ["vectors.npz", MATRIX_PRODUCTS].map(|name| path.join(name));
+            let [vectors, products] = names;
+            if !vectors.is_file() && products.is_file() { products } else { vectors }
+        };
+        let path = if path.is_dir() { in_folder() } else { path.to_path_buf() };
         let refused = |why: String| OverlapError::Read { file: path.clone(), why };
         let fault = |error: &dyn std::fmt::Display| refused(error.to_string());
         let opened = File::open(&path).map_err(|error| fault(&error))?;
-        let mut npz = NpzReader::new(BufReader::new(opened)).map_err(|error| fault(&error))?;
+        let mut npz = NpzReader::new(opened).map_err(|error| fault(&error))?;
         let names = npz.names().map_err(|error| fault(&error))?;
         let has = |name: &str| names.iter().any(|known| known.trim_end_matches(".npy") == name);
+        if has("energies") && has("sites") {
+            let energies: Array1<f64> = npz.by_name("energies").map_err(|error| fault(&error))?;
+            let states = read_matrix_products(&mut npz).map_err(refused)?;
+            let (energies, vectors, kind) = (energies.to_vec(), Array2::zeros((0, 0)), "matrix-product states");
+            let report = report_of(&path, &energies);
+            return Ok(VectorFile { path, energies, vectors, states, kind, words: Vec::new(), report });
+        }
         if let Some(missing) = ["energies", "vectors"].into_iter().find(|name| !has(name)) {
             return Err(refused(format!("it has no array `{missing}`")));
         }
@@ -81,14 +106,8 @@ impl VectorFile {
             )));
         }
         let energies = energies.to_vec();
-        let text = std::fs::read_to_string(path.with_file_name("report.json")).unwrap_or_default();
-        let of_these = |report: &Value| {
-            let known =
-                report["energies"].as_array().map(|list| list.iter().filter_map(Value::as_f64).collect::<Vec<_>>());
-            known.is_some_and(|known| known == energies)
-        };
-        let report = serde_json::from_str(&text).ok().filter(of_these);
-        Ok(VectorFile { path, energies, vectors, kind, words, report })
+        let report = report_of(&path, &energies);
+        Ok(VectorFile { path, energies, vectors, states: Vec::new(), kind, words, report })
     }
 
     /// The place in the second file of each basis state of the first; `None` where the order is the same.

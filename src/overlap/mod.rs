@@ -1,6 +1,6 @@
 //! Overlaps of the states of two runs: ⟨a_i|b_j⟩, and the fidelity of their levels.
 //!
-//! In: two vectors.npz of one basis, with the report.json of their runs where it stands beside them. Out: an [`OverlapRecord`]. Which vectors a
+//! In: two vectors.npz of one basis, or two mps.npz of one chain, with the report.json of their runs where it stands beside them. Out: an [`OverlapRecord`]. Which vectors a
 //! run has of a degenerate level is its solver's choice; what is not is tr(P_a P_b) of the projectors of two levels, Σ |⟨a_i|b_j⟩|² over their
 //! states. The fidelity of levels is this over the larger number of states: 1 where both are the same subspace, of two single states
 //! |⟨a|b⟩|² (R. Jozsa, J. Mod. Opt. 41, 2315 (1994)).
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum OverlapError {
     /// A file that cannot be read, or is no vectors.npz.
-    #[error("{} is not read: {why}; expected a vectors.npz of `eigenforge solve --vectors`, or its folder", file.display())]
+    #[error("{} is not read: {why}; expected a vectors.npz or mps.npz of `eigenforge solve --vectors`, or its folder", file.display())]
     Read {
         /// The file.
         file: PathBuf,
@@ -67,7 +67,7 @@ pub struct OverlapRecord {
     pub schema: u32,
     /// The files.
     pub files: [PathBuf; 2],
-    /// States of the basis.
+    /// States of the basis; 0 of matrix-product states.
     pub dimension: usize,
     /// Energies of the vectors of each file.
     pub energies: [Vec<f64>; 2],
@@ -94,13 +94,10 @@ pub fn overlap(first: &Path, second: &Path) -> Result<OverlapRecord, OverlapErro
         None => b.vectors.clone(),
         Some(places) => Array2::from_shape_fn(b.vectors.dim(), |(row, element)| b.vectors[[row, places[element]]]),
     };
-    let mut overlaps = a.vectors.mapv(|amplitude| amplitude.conj()).dot(&ordered.t());
-    // Vectors of f32 are of length 1 to 1e-7.
-    let lengths = |vectors: &Array2<Complex64>| -> Vec<f64> {
-        vectors.rows().into_iter().map(|row| row.iter().map(Complex64::norm_sqr).sum::<f64>().sqrt()).collect()
+    let overlaps = match a.states.is_empty() {
+        true => overlaps_of_vectors(&a.vectors, &ordered),
+        false => overlaps_of_products(&files)?,
     };
-    let [left, right] = [lengths(&a.vectors), lengths(&ordered)];
-    overlaps.indexed_iter_mut().for_each(|((i, j), overlap)| *overlap /= left[i] * right[j]);
     let weight = |i: usize, j: usize| overlaps[[i, j]].norm_sqr();
     let sides = [RunSide::new(a), RunSide::new(b)];
     let mut levels = Vec::new();
@@ -129,6 +126,34 @@ pub fn overlap(first: &Path, second: &Path) -> Result<OverlapRecord, OverlapErro
     })
 }
 
+/// ⟨a_i|b_j⟩ of vectors in one order.
+fn overlaps_of_vectors(a: &Array2<Complex64>, b: &Array2<Complex64>) -> Array2<Complex64> {
+    let mut overlaps = a.mapv(|amplitude| amplitude.conj()).dot(&b.t());
+    // Vectors of f32 are of length 1 to 1e-7.
+    let lengths = |vectors: &Array2<Complex64>| -> Vec<f64> {
+        vectors.rows().into_iter().map(|row| row.iter().map(Complex64::norm_sqr).sum::<f64>().sqrt()).collect()
+    };
+    let [left, right] = [lengths(a), lengths(b)];
+    overlaps.indexed_iter_mut().for_each(|((i, j), overlap)| *overlap /= left[i] * right[j]);
+    overlaps
+}
+
+/// The same of matrix-product states.
+fn overlaps_of_products(files: &[VectorFile; 2]) -> Result<Array2<Complex64>, OverlapError> {
+    let [a, b] = files;
+    let mut overlaps = Array2::zeros((a.states.len(), b.states.len()));
+    for (i, own) in a.states.iter().enumerate() {
+        for (j, other) in b.states.iter().enumerate() {
+            let differ = |what| {
+                let why = format!("its chain is not that of {}: {what} differ", a.path.display());
+                OverlapError::Read { file: b.path.clone(), why }
+            };
+            overlaps[[i, j]] = own.overlap(other).map_err(differ)?.into();
+        }
+    }
+    Ok(overlaps)
+}
+
 /// Rows and columns of a table that a terminal shows.
 const SHOWN: usize = 8;
 
@@ -145,7 +170,11 @@ impl OverlapRecord {
         let [a, b] = &self.energies;
         let [rows, columns] = [a.len().min(SHOWN), b.len().min(SHOWN)];
         for (name, file, energies) in [("a", &self.files[0], a), ("b", &self.files[1], b)] {
-            writeln!(out, "{name}: {} states of {}, dimension {}", energies.len(), file.display(), self.dimension)?;
+            let kind = match self.dimension {
+                0 => "matrix-product states".into(),
+                dimension => format!("dimension {dimension}"),
+            };
+            writeln!(out, "{name}: {} states of {}, {kind}", energies.len(), file.display())?;
         }
         let heading: String = (0..columns).map(|j| format!("{:>14}", format!("b {j}"))).collect();
         writeln!(out, "\n  |<a|b>|^2{heading}")?;

@@ -20,6 +20,7 @@ pub(crate) mod warnings;
 use crate::chain::Chain;
 use crate::engine::Engine;
 use crate::error::DmrgError;
+use crate::matrix_product::MatrixProductState;
 use crate::measure::observed::ObservedPlan;
 use crate::measure::residual::Variance;
 use crate::measure::{self, ChainMeasurements};
@@ -156,6 +157,14 @@ pub fn check_complex(chain: &Chain, options: &Options) -> Result<(), DmrgError> 
         let expected = "\"finite\" for orbitals with irreps, which repeat nowhere";
         return wrong("mode", expected, "\"infinite\"".into());
     }
+    if options.vectors && (chain.is_complex() || chain.gauge.is_some()) {
+        let expected = "left out where H is complex: states are written as real tensors";
+        return wrong("vectors", expected, "true".into());
+    }
+    if let Some(weights) = options.weights.as_ref().filter(|_| options.vectors) {
+        let expected = "left out with `vectors`, so that each state has tensors of its own";
+        return wrong("weights", expected, format!("{weights:?}"));
+    }
     if !chain.is_complex() {
         return Ok(());
     }
@@ -186,6 +195,8 @@ struct State {
     overlap: f64,
     /// Of the lowest so far, and of every state where there are observables for each.
     measured: Option<ChainMeasurements>,
+    /// Where it is to be returned.
+    tensors: Option<MatrixProductState>,
 }
 
 impl State {
@@ -241,14 +252,18 @@ impl<'c> Run<'_, 'c> {
             let overlap = sweeper.largest_overlap()?;
             below = sweeper.take_references();
             sums.push(searched.saved.clone());
+            let own = if options.targets > 1 || options.vectors { sweeper.references()? } else { Vec::new() };
+            let tensors = own.first().filter(|_| options.vectors);
+            let tensors =
+                tensors.map(|own| MatrixProductState::new(sweeper.engine(), chain, own.tensors())).transpose()?;
             if options.targets > 1 {
-                below.extend(sweeper.references()?);
+                below.extend(own);
             }
             let measured = contracted.first().map(|of| measure::walk(chain, &mut sweeper, &plan, of)).transpose()?;
             if target == 0 {
                 memory = held.map(|held| MemoryUse { measured: sweeper.engine().usage(), ..held });
             }
-            states.push(State { searched, variance, overlap, measured });
+            states.push(State { searched, variance, overlap, measured, tensors });
             measuring += begun.elapsed().as_secs_f64();
             engine = sweeper.into_engine();
         }
@@ -261,12 +276,13 @@ impl<'c> Run<'_, 'c> {
             true => Vec::new(),
             false => states.iter().map(|state| asked_for(options, &state.averages())).collect(),
         };
+        let tensors = states.iter_mut().filter_map(|state| state.tensors.take()).collect();
         let mut states = states.into_iter();
         let Some(State { searched, variance, measured: Some(measured), .. }) = states.next() else {
             return Err(nothing);
         };
         let mut found = searched.found(options, variance, measured);
-        (found.memory, found.state_averages) = (memory, state_averages);
+        (found.memory, found.state_averages, found.states) = (memory, state_averages, tensors);
         (found.sweeping, found.certifying, found.measuring) = (sweeping, certifying, measuring);
         for State { searched, variance, overlap, .. } in states {
             let SearchResult { energy, stop, progress, resumed, polish, .. } = searched;

@@ -6,6 +6,7 @@ use super::search::{SearchResult, last_sweep};
 use super::uncertainty::{ExactLevel, energy_error};
 use crate::chain::Chain;
 use crate::chain::units::Units;
+use crate::matrix_product::MatrixProductState;
 use crate::measure::residual::Variance;
 use crate::measure::{ChainMeasurements, CutRecord};
 use crate::memory::refine::MemoryUse;
@@ -37,6 +38,8 @@ pub struct DmrgResult {
     pub averages: Averages,
     /// Averages of [`Options::observables`] in each state, the lowest first; empty if there are none.
     pub state_averages: Vec<Averages>,
+    /// The states, the lowest first, where [`Options::vectors`] wants them.
+    pub states: Vec<MatrixProductState>,
     /// What a careful reader must know.
     pub warnings: Vec<String>,
     /// Starts of the lowest state that were compared.
@@ -159,6 +162,7 @@ impl SearchResult {
             search,
             averages: walked.averages,
             state_averages: Vec::new(),
+            states: Vec::new(),
             warnings: self.progress.leg.sentence().into_iter().collect(),
             starts: self.progress.starts,
             sweeping: 0.0,

@@ -248,6 +248,7 @@ mod tests {
             search: SearchRecord::default(),
             averages: eigenforge_core::observable::Averages::default(),
             state_averages: Vec::new(),
+            states: Vec::new(),
             warnings: Vec::new(),
             starts: 2,
             sweeping: 0.0,

@@ -104,6 +104,11 @@ impl<B> ReferenceState<B> {
         Ok(ReferenceState { tensors })
     }
 
+    /// One for each site.
+    pub(crate) fn tensors(&self) -> &[Isometry<B>] {
+        &self.tensors
+    }
+
     /// The states behind site `p`, enlarged by the site.
     fn enlarged(&self, chain: &Chain, p: usize) -> Enlarged {
         let end = Sectors::end();

@@ -2,7 +2,7 @@
 
 use super::device::override_kernels;
 use super::orbitals::OrbitalFindings;
-use super::{RunContext, Solved};
+use super::{RunContext, Solved, WriteFile};
 use crate::Error;
 use crate::dmrg::{
     self, CardsPlan, Chain, Checkpoint, DmrgError, DmrgResult, ExcitedState, Forecast, MemoryPlan, MemoryRequest,
@@ -12,7 +12,7 @@ use crate::input::{DmrgFile, OrbitalChain};
 use crate::problem::{ChainProblem, Problem};
 use crate::report::{
     ChainRecord, ClusterRecord, CostRecord, CountedWork, FamilyRecord, LevelAverages, MemoryItem, MemoryRecord, Method,
-    ModelRecord, Outcome, Seconds, StructureFactor,
+    ModelRecord, Outcome, Seconds, StructureFactor, write_matrix_products,
 };
 use crate::words::size;
 use eigenforge_runtime::Device;
@@ -45,13 +45,18 @@ pub(super) fn solve<'p>(problem: &'p ChainProblem, context: &RunContext) -> Resu
     };
     context.observer.finished();
     let mut found = found?;
+    let states = std::mem::take(&mut found.states);
     let orbitals = file.orbitals.as_ref();
     let orbitals = orbitals.map(|orbitals| OrbitalFindings::new(file, orbitals, chain, &mut found)).transpose()?;
     let mut outcome = outcome(problem, found, memory_of(&plan, budget), &cards, (context, setup));
-    let mut files = Vec::new();
+    let mut files: Vec<WriteFile<'p>> = Vec::new();
     if let (Some(orbitals), FamilyRecord::Chain(record)) = (orbitals, &mut outcome.family) {
         record.molecule = Some(orbitals.record);
         files = orbitals.files;
+    }
+    if !states.is_empty() {
+        let energies = outcome.energies.clone();
+        files.push(Box::new(move |folder| Ok(write_matrix_products(folder, &energies, &states)?)));
     }
     Ok(Solved { files, ..Solved::new(outcome.with_warnings()) })
 }

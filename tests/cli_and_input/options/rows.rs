@@ -119,7 +119,7 @@ pub const ROWS: &[Row] = &[
     row("solve", "vectors", L, &["@L", "--device", "cpu", "--output", "@v-l"], &["--vectors"], Writes("@v-l/vectors.npz")),
     row("solve", "vectors", L, &["@L", "--device", "cpu"], &["--vectors"], Refused(&["--vectors", "--output"])),
     row("solve", "vectors", C, &["@C", "--device", "cpu", "--output", "@v-c"], &["--vectors"], Writes("@v-c/vectors.npz")),
-    row("solve", "vectors", D, &["@D", "--device", "cpu", "--output", "@v-d"], &["--vectors"], Refused(&["--vectors", "[dmrg]"])),
+    row("solve", "vectors", D, &["@D", "--device", "cpu", "--output", "@v-d"], &["--vectors"], Writes("@v-d/mps.npz")),
     row("solve", "checkpoint", L, &["@L", "--device", "cpu"], &["--checkpoint", "@c-l", "--checkpoint-every", "0"], Writes("@c-l")),
     row("solve", "checkpoint", C, &["@C", "--device", "cpu", "--solver", "davidson"], &["--checkpoint", "@c-c", "--checkpoint-every", "0"], Writes("@c-c")),
     row("solve", "checkpoint", D, &["@D", "--device", "cpu"], &["--checkpoint", "@c-d"], Writes("@c-d")),
