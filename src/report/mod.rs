@@ -9,7 +9,7 @@
 //! | `outcome` | what does every report say, and how is it printed and written? |
 //! | `record` | which parts do all reports share? |
 //! | `spectrum`, `states` | what certifies eigenvalues, and what must a careful reader know of them? |
-//! | `lattice`, `molecule`, `chain`, `tensors` | what does each family add? |
+//! | `lattice`, `molecule`, `matrix`, `chain`, `tensors` | what does each family add? |
 //! | `level_spin` | which total spins has a level? |
 //! | `curves` | what do reports of spectra, temperature and time share? |
 //! | `sweep`, `levels` | what does a sweep of parameters leave behind, and one of all symmetry sectors? |
@@ -29,6 +29,7 @@ mod level_spin;
 mod level_statistics;
 mod levels;
 mod magnetisation;
+mod matrix;
 mod method;
 mod molecule;
 mod outcome;
@@ -60,6 +61,7 @@ pub use level_spin::{LevelSpinRecord, SpinCount};
 pub use level_statistics::LevelStatistics;
 pub use levels::{LevelSector, SectorLevel};
 pub use magnetisation::{Magnetisation, MagnetisationStep};
+pub use matrix::MatrixRecord;
 pub use method::{Method, Stop};
 pub use molecule::MoleculeRecord;
 pub(crate) use outcome::text_file;

@@ -74,9 +74,9 @@ const LARGEST_CIRCLES: [(&str, usize); 13] = [
 /// each by itself), and methods and fields of public types. A change that needs more says why in its commit, and one that needs fewer
 /// lowers the number.
 const MOST_REACHED: [(&str, Surface); 11] = [
-    ("src", Surface { names: 194, members: 720 }),
+    ("src", Surface { names: 199, members: 742 }),
     ("core/src", Surface { names: 148, members: 484 }),
-    ("product/src", Surface { names: 83, members: 252 }),
+    ("product/src", Surface { names: 95, members: 298 }),
     ("exact/src", Surface { names: 58, members: 235 }),
     ("ci/src", Surface { names: 66, members: 279 }),
     ("dmrg/src", Surface { names: 62, members: 487 }),
