@@ -20,6 +20,7 @@ use crate::processes::WithoutMpi;
 use crate::sparse::{CsrError, LayoutError, MatrixMarketError, NpzError, SparseError};
 use crate::spmv::SpmvError;
 use crate::su3::{DeviceTransformError, InteractionError, Overflow, TableError, TeamError, TransformError};
+use eigenforge_product::HermitianError;
 use eigenforge_runtime::interrupt::Interrupted;
 use eigenforge_runtime::jit::{CompileFailure, JitError};
 use eigenforge_runtime::lock::InUse;
@@ -71,6 +72,9 @@ pub enum Error {
     /// Configuration interaction.
     #[error(transparent)]
     Ci(#[from] CiError),
+    /// A Hermitian matrix.
+    #[error(transparent)]
+    Hermitian(#[from] HermitianError),
     /// Density matrices.
     #[error(transparent)]
     Density(#[from] DensityError),
@@ -238,6 +242,7 @@ impl Error {
             Error::Lowering(error) => error,
             Error::Count(error) => error,
             Error::Ci(error) => error,
+            Error::Hermitian(error) => error,
             Error::Dmrg(error) => error,
             Error::Sparse(error) => error,
             Error::MatrixMarket(error) => error,

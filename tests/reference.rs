@@ -21,6 +21,7 @@ mod reference {
     mod imports;
     mod listed;
     mod literature;
+    mod matrices;
     mod models;
     mod random;
     mod ranks;

@@ -8,6 +8,8 @@ mod cards;
 mod choice;
 #[path = "sparse/command.rs"]
 mod command;
+#[path = "sparse/eigenvalues.rs"]
+mod eigenvalues;
 #[path = "sparse/formats.rs"]
 mod formats;
 #[path = "sparse/matrices.rs"]

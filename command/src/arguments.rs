@@ -25,7 +25,7 @@ const AFTER: &str = "Start with: eigenforge solve examples/hubbard_4x4.toml\n\n\
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Find eigenstates of a model: the lowest, the highest, or those nearest to an energy
+    /// Find eigenstates of a model or a matrix: the lowest, the highest, or those nearest to an energy
     Solve(SolveArguments),
     /// Spectral functions of a lattice model, at every momentum: what [spectrum] of the file asks for
     Spectrum(CurveArguments),
@@ -60,7 +60,7 @@ pub(super) enum Command {
 /// `solve`: options given here override the model file's [solve] and [output].
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct SolveArguments {
-    /// The model file, such as examples/hubbard_4x4.toml
+    /// The model file, such as examples/hubbard_4x4.toml, or a Hermitian matrix: a SciPy archive (.npz) or a Matrix Market file (.mtx)
     pub model: PathBuf,
     /// auto (a GPU if there is one; for [su3] if it pays), cpu, cuda, cuda:N, several cards as cuda:0-3 or cuda:all, or sim,
     /// which runs the generated CUDA on the CPU under checks, slowly (sim:reverse and sim:random:SEED change the order in which
@@ -299,7 +299,7 @@ pub(super) enum BenchSubject {
 pub(super) struct SpmvArguments {
     /// A Matrix Market file (.mtx), a SciPy archive (.npz), a molecule (.toml with [ci]), or - for standard input
     pub matrix: eigenforge::input::MatrixSource,
-    /// The .npz holds the upper triangle of a symmetric matrix (other formats state this in the file)
+    /// The .npz holds the upper triangle of a Hermitian matrix (other formats state this in the file)
     #[arg(long)]
     pub upper: bool,
     /// Device: auto, cpu, cuda, cuda:N, several cards as cuda:0-1, or sim
@@ -314,6 +314,12 @@ pub(super) struct SpmvArguments {
     /// Number of vectors multiplied at once
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
     pub vectors: u32,
+    /// Multiply the array `x` of this .npz file in place of random numbers
+    #[arg(long, value_name = "FILE", conflicts_with = "vectors")]
+    pub x: Option<PathBuf>,
+    /// Write y = A x to this .npz file, as the array `y`
+    #[arg(long, value_name = "FILE")]
+    pub y: Option<PathBuf>,
     /// Store the values in single precision; vectors and sums stay in double
     #[arg(long)]
     pub single: bool,

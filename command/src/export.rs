@@ -26,6 +26,7 @@ pub(super) fn run(arguments: &ExportArguments) -> Result<VerbEnd, CommandError> 
                 "its matrix is that of `spmv`; the same H on orbitals as sites is name = \"terms\" with `fcidump`",
             );
         }
+        InputFile::Matrix(_) => return of_family("it is written already, and `spmv` multiplies it"),
         InputFile::Su3(_) => return of_family("there is no H of a sector; `su3 elements` writes its matrix elements"),
     };
     let format = match arguments.format.or(ExportFormat::of_name(&arguments.output)) {

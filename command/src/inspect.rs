@@ -10,7 +10,8 @@ use eigenforge::input::InputFile;
 use eigenforge::inspection;
 use eigenforge::path::{Stage, named};
 use eigenforge::problem::{
-    ChainProblem, Family, Inspected, Inspection, MoleculeProblem, RunPlan, Sharing, TensorProblem, every_file, inspect,
+    ChainProblem, Family, Inspected, Inspection, MatrixProblem, MoleculeProblem, RunPlan, Sharing, TensorProblem,
+    every_file, inspect,
 };
 use eigenforge_runtime::jit::{Arch, Overrides};
 use eigenforge_runtime::machine::Machine;
@@ -77,6 +78,11 @@ fn sharing(file: &InputFile, cards: usize, machine: &Machine) -> Result<String, 
         InputFile::Ci(ci) => {
             let why = "there are fewer blocks of the matrix than cards, or the machine has no card: nothing is divided";
             let text = MoleculeProblem::read((**ci).clone())?.planned_for(machine.clone()).sharing(cards)?;
+            text.ok_or_else(|| refuse::refusal(Family::from_file(file), "--cards", why))
+        }
+        InputFile::Matrix(matrix) => {
+            let why = "the matrix has fewer blocks than cards: one card has all of it";
+            let text = MatrixProblem::new((**matrix).clone()).planned_for(machine.clone()).sharing(cards);
             text.ok_or_else(|| refuse::refusal(Family::from_file(file), "--cards", why))
         }
         InputFile::Lattice(lattice) => {

@@ -1,4 +1,4 @@
-//! `eigenforge solve MODEL.toml`: model file → problem → one driver → report, for every family.
+//! `eigenforge solve MODEL.toml|MATRIX.npz|MATRIX.mtx`: file → problem → one driver → report, for every family.
 
 use super::VerbEnd;
 use super::arguments::SolveArguments;
@@ -240,6 +240,14 @@ fn without_meaning(arguments: &SolveArguments, file: &InputFile) -> Vec<(&'stati
             ]
         }
         InputFile::Ci(_) => vec![sectors],
+        InputFile::Matrix(_) => vec![
+            sectors,
+            (
+                "--no-tune",
+                arguments.no_tune,
+                "the format of a matrix is chosen by bytes, and its kernels have one shape",
+            ),
+        ],
         InputFile::Lattice(_) => Vec::new(),
     }
 }
@@ -275,6 +283,7 @@ fn change(arguments: &SolveArguments, file: &mut InputFile, of_sectors: bool) ->
         InputFile::Su3(_) | InputFile::Sweep(_) => return Ok(()),
         InputFile::Lattice(file) => (&mut file.solve, &mut file.output),
         InputFile::Ci(file) => (&mut file.solve, &mut file.output),
+        InputFile::Matrix(file) => (&mut file.solve, &mut file.output),
         InputFile::Dmrg(file) => (&mut file.model.solve, &mut file.model.output),
     };
     solve.solver = arguments.solver.unwrap_or(solve.solver);

@@ -3,13 +3,15 @@
 use super::VerbEnd;
 use super::arguments::SpmvArguments;
 use super::error::CommandError;
-use super::output::print;
+use super::output::{print, results_in};
 use eigenforge::input::MatrixSource;
-use eigenforge::sparse::{FormatName, FormatRequest, Triangle};
+use eigenforge::report::check_file;
+use eigenforge::sparse::{FormatName, FormatRequest, HypercomplexVector, NumberKind, Triangle};
 use eigenforge::spmv::{self, FormatRace, SpmvError, SpmvOptions};
 use eigenforge_benches::peers::device_peers;
-use eigenforge_runtime::Device;
+use eigenforge_runtime::{Device, say};
 use eigenforge_templates::ScalarType;
+use std::path::PathBuf;
 
 /// Runs the verb.
 pub(super) fn run(arguments: &SpmvArguments) -> Result<VerbEnd, CommandError> {
@@ -17,7 +19,16 @@ pub(super) fn run(arguments: &SpmvArguments) -> Result<VerbEnd, CommandError> {
     device.check_alone("spmv")?;
     check(arguments, &device)?;
     let triangle = if arguments.upper { Triangle::Upper } else { Triangle::Full };
-    let matrix = arguments.matrix.read(triangle).map_err(SpmvError::from)?;
+    arguments.y.as_deref().map_or(Ok(()), check_file)?;
+    let matrix = arguments.matrix.read_numbers(triangle).map_err(SpmvError::from)?;
+    let (kind, rows) = (matrix.kind(), matrix.rows());
+    let read = |file: &PathBuf| HypercomplexVector::read(file, "x", (kind, rows));
+    let x = arguments.x.as_ref().map(read).transpose().map_err(eigenforge::Error::from)?.map(|x| x.parts);
+    let name = match kind {
+        NumberKind::Real => arguments.matrix.to_string(),
+        kind => format!("{} of {kind} numbers, as a real matrix", arguments.matrix),
+    };
+    let matrix = matrix.into_real_image().ok_or(CommandError::TooManyRows { rows })?;
     let options = SpmvOptions {
         wish: FormatRequest {
             format: format_of(arguments),
@@ -36,13 +47,19 @@ pub(super) fn run(arguments: &SpmvArguments) -> Result<VerbEnd, CommandError> {
     let ordinal = arguments.device.strip_prefix("cuda:").and_then(|ordinal| ordinal.parse().ok()).unwrap_or(0);
     let peers = device_peers(&device, ordinal, options.repeats);
     let peers = arguments.compare.then_some(&peers as &spmv::Peers<'_>);
-    let report = spmv::run(&arguments.matrix.to_string(), matrix, &options, &device, peers)?;
+    let (report, y) = spmv::multiply((&name, matrix), x, &options, &device, peers)?;
     let text = if arguments.json {
         serde_json::to_string_pretty(&report).map_err(eigenforge::report::ReportError::from)? + "\n"
     } else {
         report.to_string()
     };
+    let y = HypercomplexVector { kind, parts: y };
+    let written = arguments.y.as_deref().map(|file| y.write(file, "y")).transpose();
+    if let Ok(Some(file)) = &written {
+        results_in(file);
+    }
     print(&text);
+    written?.iter().for_each(|file| say!("wrote {}", file.display()));
     Ok(VerbEnd::Done)
 }
 

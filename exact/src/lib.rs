@@ -16,7 +16,6 @@
 extern crate eigenforge_core as eigenforge;
 
 mod averages;
-mod complex;
 mod constant;
 mod cpu;
 mod density_matrix;

@@ -7,13 +7,13 @@ mod solution;
 pub use problem::ModelProblem;
 pub use solution::Solution;
 
-use super::complex;
 use super::entanglement::EntanglementError;
 use super::way::SPARE;
 use super::{Model, PrepareError, ShapeSource};
 use eigenforge_core::operator::OperatorError;
 use eigenforge_core::path::FamilyError;
-use eigenforge_product::{Diagonalisable, Diagonalisation, Eigenstates};
+use eigenforge_product::sparse::NumberKind;
+use eigenforge_product::{Diagonalisable, Diagonalisation, Eigenstates, RealImage};
 use eigenforge_runtime::solvers::Solver;
 use eigenforge_runtime::{Device, DeviceError, Scalar, SolveError};
 
@@ -106,7 +106,7 @@ impl<'m, T: Scalar> Diagonalisable<T> for ModelProblem<'m> {
         })?;
         let (pairs, setup_seconds) = found;
         let (pairs, partners) = match model.is_complex() {
-            true => complex::folded(pairs, wanted)?,
+            true => RealImage(NumberKind::Complex).fold(pairs, wanted)?,
             false => (pairs, Vec::new()),
         };
         let states = Eigenstates::new((&hamiltonian, device), (pairs, setup_seconds), constant)?;

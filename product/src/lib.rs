@@ -17,6 +17,7 @@
 //! | `traffic`, `received` | what does a card need of the others, and how much is it? |
 //! | `forecast` | will a solve be sooner done on the cores or on a card? |
 //! | `solve` | what are the lowest states of H? |
+//! | `hermitian` | what are those of a matrix that is given? |
 //! | `rank` | what does one of several ranks make? |
 //! | `stored`, `cores` | the ways of a stored matrix and of the cores alone, for every family |
 
@@ -29,6 +30,7 @@ mod error;
 mod fit;
 mod forecast;
 mod hamiltonian;
+mod hermitian;
 mod host;
 mod kernels;
 mod multiply;
@@ -49,6 +51,9 @@ pub use error::PrepareError;
 pub use fit::Fit;
 pub use forecast::{SolveCourse, SolveForecast, product_seconds};
 pub use hamiltonian::Hamiltonian;
+pub use hermitian::{
+    HermitianError, HermitianMatrix, HermitianProblem, HermitianSolution, MatrixFault, StoredMatrixUsed,
+};
 pub use host::{HostProduct, HostRows};
 pub use kernels::ProductKernels;
 pub use multiply::{CompileText, GeneratedKernels, Multiply, NormBounds, ShownText, StoredFormat};
@@ -56,6 +61,6 @@ pub use plan::MultiplyPlan;
 pub use rank::{RankRows, RankRowsOf};
 pub use received::Received;
 pub use several::SeveralPlans;
-pub use solve::{Diagonalisable, Diagonalisation, Eigenproblem, Eigenstates, SetUp};
+pub use solve::{Diagonalisable, Diagonalisation, Eigenproblem, Eigenstates, LevelPartners, RealImage, SetUp};
 pub use stored::{STORED, StoredHamiltonian};
 pub use traffic::Traffic;

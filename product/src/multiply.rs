@@ -3,6 +3,7 @@
 //! Each way is a folder of its family, which lists it once (`exact/ways.rs`). Whoever plans, runs, tunes, shows or counts a multiply asks
 //! these questions and does not know which way answers.
 
+use super::choice::{PlannedChoice, PlannedWay};
 use super::engine::ProductEngine;
 use super::error::PrepareError;
 use super::host::HostProduct;
@@ -10,7 +11,7 @@ use super::rank::RankRows;
 use super::received::Received;
 use super::several::SeveralPlans;
 use super::traffic::Traffic;
-use crate::sparse::{Format, FormatRanking};
+use crate::sparse::{Candidate, Format, FormatRanking};
 use eigenforge_core::operator::OperatorError;
 use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::{Device, DeviceError, ElementFunction, Kernel, NamedTables};
@@ -47,6 +48,22 @@ pub struct StoredFormat<'a> {
     pub format: Format,
     /// All formats with the reason of the choice, where kernels or a request choose.
     pub ranking: Option<&'a FormatRanking>,
+}
+
+impl StoredFormat<'_> {
+    /// The formats with their bytes and modelled times; `None` where none were compared.
+    pub fn choice(&self) -> Option<PlannedChoice> {
+        let ranking = self.ranking?;
+        let way = |candidate: &Candidate| {
+            PlannedWay::new(candidate.format.to_string(), Some(candidate.bytes), 1e-3 * candidate.milliseconds)
+        };
+        Some(PlannedChoice {
+            of: "format of the matrix: bytes, seconds of a product".into(),
+            ways: ranking.candidates.iter().map(way).collect(),
+            chosen: Some(self.format.to_string()),
+            why: ranking.reason.clone(),
+        })
+    }
 }
 
 /// A way to multiply by one H: its plan with the tables that go with it.

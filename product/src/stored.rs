@@ -155,6 +155,29 @@ impl StoredHamiltonian {
     }
 }
 
+/// A matrix that is given whole, for any device; clones share its elements.
+#[derive(Clone)]
+pub(super) struct StoredMatrix(StoredHamiltonian);
+
+impl StoredMatrix {
+    pub(super) fn new(name: &str, elements: Csr) -> StoredMatrix {
+        StoredMatrix(StoredHamiltonian::new(name, elements, ScalarType::F64))
+    }
+
+    pub(super) fn elements(&self) -> &Arc<Csr> {
+        self.0.elements()
+    }
+
+    /// The product in the best format of a target; `None` on cores, which multiply the rows as they are.
+    pub(super) fn multiply(&self, target: Option<Target>) -> MultiplyPlan {
+        let way = self.0.clone();
+        MultiplyPlan::from(match target {
+            Some(target) => way.for_target(FormatRequest::default(), target),
+            None => way,
+        })
+    }
+}
+
 impl From<StoredHamiltonian> for MultiplyPlan {
     fn from(way: StoredHamiltonian) -> MultiplyPlan {
         MultiplyPlan::new(way)

@@ -13,6 +13,7 @@ pub(crate) fn arrays<'py>(py: Python<'py>, named: Vec<(&'static str, NamedArray)
             NamedArray::Numbers(numbers) => arrays.set_item(name, numbers.into_pyarray(py))?,
             NamedArray::Vectors(VectorRows::Real(rows)) => arrays.set_item(name, rows.into_pyarray(py))?,
             NamedArray::Vectors(VectorRows::Complex(rows)) => arrays.set_item(name, rows.into_pyarray(py))?,
+            NamedArray::Vectors(VectorRows::Quaternion(rows)) => arrays.set_item(name, rows.into_pyarray(py))?,
             NamedArray::States(states) => arrays.set_item(name, states.into_pyarray(py))?,
             NamedArray::LongStates(states) => arrays.set_item(name, states.into_pyarray(py))?,
         }

@@ -14,6 +14,8 @@ pub enum Family {
     Dmrg,
     /// A nucleon–nucleon interaction.
     Su3,
+    /// A Hermitian matrix.
+    Matrix,
 }
 
 impl Family {
@@ -24,6 +26,7 @@ impl Family {
             InputFile::Ci(_) => Family::Ci,
             InputFile::Dmrg(_) => Family::Dmrg,
             InputFile::Su3(_) => Family::Su3,
+            InputFile::Matrix(_) => Family::Matrix,
             InputFile::Sweep(sweep) => Family::from_file(&sweep.points[0].file),
         }
     }
@@ -36,6 +39,7 @@ impl fmt::Display for Family {
             Family::Ci => "a molecule (a file with [ci])",
             Family::Dmrg => "DMRG (a file with [dmrg])",
             Family::Su3 => "an interaction (a file with [su3])",
+            Family::Matrix => "a matrix (a file .npz, .mtx or .mtx.gz)",
         })
     }
 }

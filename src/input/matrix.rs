@@ -1,9 +1,12 @@
-//! Where a matrix comes from: the word on the command line, and the [`Csr`] behind it.
+//! Where a matrix comes from: the word on the command line, and the matrix behind it; a file of a matrix to be diagonalised.
 
-use super::{InputError, InputFile};
+use super::{InputError, InputFile, OutputSpec, SolveSpec};
 use crate::ci::{self, MatrixError, Molecule, MoleculeError};
-use crate::sparse::{Csr, CsrError, MatrixMarketError, NpzError, SYMMETRY, Triangle, read_matrix_market, read_npz};
-use eigenforge_runtime::input_file::{FileKind, OpenedFile, STANDARD_INPUT, TextFile};
+use crate::path::FamilyError;
+use crate::sparse::{Csr, CsrError, HypercomplexMatrix, MatrixMarketError, NpzError, NumberKind, SYMMETRY, Triangle};
+use crate::words::grouped;
+use eigenforge_product::{HermitianMatrix, MatrixFault};
+use eigenforge_runtime::input_file::{FileKind, OpenedFile, STANDARD_INPUT, TextFile, shown_name};
 use eigenforge_runtime::say;
 use std::fmt;
 use std::io::Read;
@@ -59,6 +62,22 @@ pub enum MatrixFileError {
     /// Arrays that are no valid matrix.
     #[error(transparent)]
     Matrix(#[from] CsrError),
+    /// Numbers that are not real.
+    #[error("{}: a matrix of {kind} numbers where real ones are needed", file.display())]
+    NotReal {
+        /// The file.
+        file: PathBuf,
+        /// Its numbers.
+        kind: NumberKind,
+    },
+    /// A matrix that is not Hermitian.
+    #[error("{}: {fault}", file.display())]
+    NotHermitian {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        fault: MatrixFault,
+    },
     /// A model file.
     #[error(transparent)]
     Input(#[from] InputError),
@@ -76,9 +95,8 @@ pub enum MatrixFileError {
     Elements(#[from] MatrixError),
 }
 
-impl MatrixFileError {
-    /// Whether the user's file is at fault.
-    pub fn is_of_the_input(&self) -> bool {
+impl FamilyError for MatrixFileError {
+    fn is_of_the_input(&self) -> bool {
         !matches!(self, MatrixFileError::Elements(MatrixError::Memory(_)))
     }
 }
@@ -112,37 +130,69 @@ impl fmt::Display for MatrixSource {
 }
 
 impl MatrixSource {
-    /// Reads or makes it.
+    /// Reads or makes a real matrix.
+    ///
+    /// # Errors
+    /// The file's; numbers that are not real.
+    pub fn read(&self, triangle: Triangle) -> Result<Csr, MatrixFileError> {
+        let matrix = self.read_numbers(triangle)?;
+        let kind = matrix.kind();
+        matrix.into_real().ok_or_else(|| MatrixFileError::NotReal { file: self.path().into(), kind })
+    }
+
+    /// Reads or makes a matrix of any numbers.
     ///
     /// # Errors
     /// The file's.
-    pub fn read(&self, triangle: Triangle) -> Result<Csr, MatrixFileError> {
-        if let MatrixSource::MatrixMarket(path) | MatrixSource::Npz(path) | MatrixSource::Molecule(path) = self {
-            OpenedFile::open(path, FileKind::MATRIX)
-                .map_err(|source| MatrixFileError::Missing { file: path.clone(), source })?;
-        }
-        Ok(match self {
-            MatrixSource::StandardInput => return MatrixSource::on_standard_input()?.read(triangle),
+    pub fn read_numbers(&self, triangle: Triangle) -> Result<HypercomplexMatrix, MatrixFileError> {
+        let source = self.opened()?;
+        let matrix = source.numbers(triangle)?;
+        match &source {
             MatrixSource::Npz(path) => {
-                let matrix = read_npz(path, triangle)?;
-                let hint = "; if the file holds the upper triangle, give --upper";
-                told_if_not_symmetric(path, &matrix, hint);
-                matrix
+                told_if_not_hermitian(path, &matrix, "; if the file holds the upper triangle, give --upper");
             }
+            MatrixSource::MatrixMarket(path) => told_if_not_hermitian(path, &matrix, ""),
+            MatrixSource::Molecule(_) | MatrixSource::StandardInput => {}
+        }
+        Ok(matrix)
+    }
+
+    /// The source with standard input told by its first bytes, if it can be opened.
+    fn opened(&self) -> Result<MatrixSource, MatrixFileError> {
+        if *self == MatrixSource::StandardInput {
+            return MatrixSource::on_standard_input();
+        }
+        let path = self.path();
+        OpenedFile::open(path, FileKind::MATRIX)
+            .map_err(|source| MatrixFileError::Missing { file: path.into(), source })?;
+        Ok(self.clone())
+    }
+
+    /// Its path.
+    fn path(&self) -> &Path {
+        match self {
+            MatrixSource::MatrixMarket(path) | MatrixSource::Npz(path) | MatrixSource::Molecule(path) => path,
+            MatrixSource::StandardInput => Path::new(STANDARD_INPUT),
+        }
+    }
+
+    /// Reads or makes the matrix of an opened source.
+    fn numbers(&self, triangle: Triangle) -> Result<HypercomplexMatrix, MatrixFileError> {
+        Ok(match self {
+            MatrixSource::StandardInput => return MatrixSource::on_standard_input()?.numbers(triangle),
+            MatrixSource::Npz(path) => HypercomplexMatrix::read_npz(path, triangle)?,
             MatrixSource::Molecule(path) => {
                 let molecule = read_molecule(path)?;
-                match &molecule.csfs {
+                HypercomplexMatrix::from(match &molecule.csfs {
                     Some(csfs) => csfs.matrix(&molecule.integrals)?,
                     None => ci::matrix(&molecule.integrals, &molecule.space, ci::THRESHOLD)?,
-                }
+                })
             }
             MatrixSource::MatrixMarket(path) => {
                 let text = TextFile::open(path, FileKind::MATRIX)
                     .map_err(|source| MatrixFileError::Missing { file: path.clone(), source })?;
-                let matrix =
-                    read_matrix_market(text).map_err(|wrong| MatrixFileError::File { file: path.clone(), wrong })?;
-                told_if_not_symmetric(path, &matrix, "");
-                matrix
+                let read = HypercomplexMatrix::read_matrix_market(text);
+                read.map_err(|wrong| MatrixFileError::File { file: path.clone(), wrong })?
             }
         })
     }
@@ -167,6 +217,54 @@ impl MatrixSource {
     }
 }
 
+/// A Hermitian matrix in a file, to be diagonalised.
+#[derive(Debug, Clone)]
+pub struct MatrixFile {
+    /// Name of the file, as error messages and reports show it.
+    pub name: String,
+    /// What it holds, in a line, with a hash of the elements: kept for the report.
+    pub text: String,
+    /// The matrix.
+    pub matrix: HermitianMatrix,
+    /// How to solve: defaults, and what the command line changes.
+    pub solve: SolveSpec,
+    /// What to write.
+    pub output: OutputSpec,
+}
+
+impl MatrixFile {
+    /// Reads a file whose ending is that of a matrix, .mtx, .mtx.gz or .npz; `None` of other files, which are not opened.
+    ///
+    /// # Errors
+    /// The file's; a matrix that is not Hermitian.
+    pub fn read(path: &Path) -> Result<Option<MatrixFile>, MatrixFileError> {
+        let source = path.to_str().and_then(|text| text.parse::<MatrixSource>().ok());
+        let Some(source @ (MatrixSource::MatrixMarket(_) | MatrixSource::Npz(_))) = source else { return Ok(None) };
+        let numbers = source.opened()?.numbers(Triangle::Full)?;
+        let fault = |fault| MatrixFileError::NotHermitian { file: path.into(), fault };
+        let matrix = HermitianMatrix::new(numbers).map_err(fault)?;
+        let text = format!("{}, elements {}", MatrixFile::words(&matrix), matrix.identity());
+        let (solve, output) = (SolveSpec::default(), OutputSpec::default());
+        Ok(Some(MatrixFile { name: shown_name(path), text, matrix, solve, output }))
+    }
+
+    /// "complex Hermitian matrix of 144 rows, 576 non-zeros".
+    fn words(matrix: &HermitianMatrix) -> String {
+        let (rows, non_zeros) = (grouped(matrix.rows().into()), grouped(matrix.non_zeros().into()));
+        let kind = match matrix.kind() {
+            NumberKind::Real => "real symmetric matrix".into(),
+            _ if matrix.is_times_i() => "i times a real skew-symmetric matrix".into(),
+            kind => format!("{kind} Hermitian matrix"),
+        };
+        format!("{kind} of {rows} rows, {non_zeros} non-zeros")
+    }
+
+    /// What it holds, in words.
+    pub fn describe(&self) -> String {
+        MatrixFile::words(&self.matrix)
+    }
+}
+
 /// The molecule of a model file.
 ///
 /// # Errors
@@ -178,9 +276,9 @@ pub fn read_molecule(path: &Path) -> Result<Molecule, MatrixFileError> {
     Ok(Molecule::read(&file.ci)?)
 }
 
-/// Says so if a file's matrix is not symmetric: it may be multiplied, but it is no Hamiltonian.
-fn told_if_not_symmetric(file: &Path, matrix: &Csr, hint: &str) {
-    if let Err(wrong) = matrix.check_symmetric(SYMMETRY) {
+/// Says so if a file's matrix is not Hermitian: it may be multiplied, but it is no Hamiltonian.
+fn told_if_not_hermitian(file: &Path, matrix: &HypercomplexMatrix, hint: &str) {
+    if let Err(wrong) = matrix.check_hermitian(SYMMETRY) {
         say!("{}: {wrong} (rows and columns from 0){hint}", file.display());
     }
 }

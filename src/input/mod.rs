@@ -47,7 +47,7 @@ pub use entanglement::EntanglementSpec;
 pub use evolve::{EvolveSpec, PulseForm, StartSpec, VectorPotential};
 pub use family::Family;
 pub use lattice::parse_lattice;
-pub use matrix::{MatrixFileError, MatrixNameError, MatrixSource, read_molecule};
+pub use matrix::{MatrixFile, MatrixFileError, MatrixNameError, MatrixSource, read_molecule};
 pub use model::ModelSpec;
 pub(crate) use nearest::nearest as nearest_word;
 pub use observables::{ObservableText, ObservablesSpec};
@@ -69,6 +69,7 @@ use crate::dmrg::{Chain, DmrgError, Options, narrow_order};
 use crate::lattice::Lattice;
 use crate::observable::{Names, Observable};
 use crate::operator::{OperatorError, SiteKind, Symmetry};
+use crate::path::FamilyFault;
 use crate::su3::{InteractionInput, Su3Spec};
 use crate::words::grouped;
 use eigenforge_runtime::input_file::{FileKind, STANDARD_INPUT, check_ending, read_text_bytes, shown_name};
@@ -165,17 +166,22 @@ pub enum InputFile {
     Ci(Box<CiFile>),
     /// An interaction, into SU(3) tensors.
     Su3(Box<Su3File>),
+    /// A Hermitian matrix.
+    Matrix(Box<MatrixFile>),
     /// Any of these with a list of values for some of its keys.
     Sweep(Box<ParameterSweep>),
 }
 
 impl InputFile {
     /// Reads and checks a file, or standard input for `-`; one with a section `[dmrg]` is for DMRG, one with `[ci]` alone about a
-    /// molecule, one with `[su3]` about an interaction.
+    /// molecule, one with `[su3]` about an interaction; one that ends in .npz, .mtx or .mtx.gz is a matrix.
     ///
     /// # Errors
     /// The file cannot be read, or everything that is wrong with it.
     pub fn read(path: &Path) -> Result<InputFile, InputError> {
+        if let Some(file) = InputFile::read_matrix(path)? {
+            return Ok(file);
+        }
         let folder = path.parent().unwrap_or(Path::new(""));
         InputFile::parse(&shown_name(path), &text_of(path)?, folder)
     }
@@ -197,6 +203,9 @@ impl InputFile {
     /// # Errors
     /// As of [`InputFile::read`]; a text that is no function of time.
     pub fn read_evolving(path: &Path) -> Result<InputFile, InputError> {
+        if let Some(file) = InputFile::read_matrix(path)? {
+            return Ok(file);
+        }
         let (name, text, folder) = (shown_name(path), text_of(path)?, path.parent().unwrap_or(Path::new("")));
         InputFile::parse_evolving(&name, &text, folder)
     }
@@ -218,6 +227,9 @@ impl InputFile {
     /// # Errors
     /// As of [`InputFile::read`].
     pub fn read_all_sectors(path: &Path) -> Result<(InputFile, Vec<String>), InputError> {
+        if let Some(file) = InputFile::read_matrix(path)? {
+            return Ok((file, Vec::new()));
+        }
         let (name, text, folder) = (shown_name(path), text_of(path)?, path.parent().unwrap_or(Path::new("")));
         InputFile::parse_all_sectors(&name, &text, folder)
     }
@@ -259,13 +271,20 @@ impl InputFile {
         }
     }
 
-    /// The whole text.
+    /// The matrix of a file whose ending is that of one.
+    fn read_matrix(path: &Path) -> Result<Option<InputFile>, InputError> {
+        let file = MatrixFile::read(path).map_err(|fault| InputError::Matrix(FamilyFault::new(fault)))?;
+        Ok(file.map(|file| InputFile::Matrix(Box::new(file))))
+    }
+
+    /// The whole text; of a matrix what it is, in a line.
     pub fn text(&self) -> &str {
         match self {
             InputFile::Lattice(file) => &file.text,
             InputFile::Dmrg(file) => &file.model.text,
             InputFile::Ci(file) => &file.text,
             InputFile::Su3(file) => &file.text,
+            InputFile::Matrix(file) => &file.text,
             InputFile::Sweep(sweep) => &sweep.text,
         }
     }
@@ -277,6 +296,7 @@ impl InputFile {
             InputFile::Dmrg(file) => Some(&file.model.output),
             InputFile::Ci(file) => Some(&file.output),
             InputFile::Su3(_) => None,
+            InputFile::Matrix(file) => Some(&file.output),
             InputFile::Sweep(sweep) => sweep.points[0].file.output(),
         }
     }

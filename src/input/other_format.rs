@@ -15,11 +15,15 @@ const COMPRESSED: &str = "unpack it first";
 
 /// Formats by their first bytes.
 const MAGIC: [(&[u8], &str, &str); 14] = [
-    (b"%%MatrixMarket", "a Matrix Market file", "`eigenforge spmv FILE` multiplies it"),
+    (
+        b"%%MatrixMarket",
+        "a Matrix Market file",
+        "name it FILE.mtx: `eigenforge solve` diagonalises it, and `eigenforge spmv` multiplies it",
+    ),
     (
         b"PK\x03\x04",
         "a zip archive, as .npz is",
-        "`eigenforge spmv FILE` takes a matrix that scipy.sparse.save_npz wrote",
+        "name it FILE.npz if scipy.sparse.save_npz wrote it: `eigenforge solve` diagonalises such a matrix, and `eigenforge spmv` multiplies it",
     ),
     (b"PK\x05\x06", "an empty zip archive", "`eigenforge spmv FILE` takes a matrix that scipy.sparse.save_npz wrote"),
     (
@@ -34,7 +38,7 @@ const MAGIC: [(&[u8], &str, &str); 14] = [
     (
         b"\x89HDF\r\n\x1a\n",
         "an HDF5 file",
-        "write the integrals as an FCIDUMP file for [ci], or the matrix as .mtx for `eigenforge spmv`",
+        "write the integrals as an FCIDUMP file for [ci], or the matrix as .mtx for `eigenforge solve` or `spmv`",
     ),
     (b"\x7fELF", "a program", "give the model file that it was to run"),
     (b"\xff\xfe", "text in UTF-16", "save it as UTF-8"),

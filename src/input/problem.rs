@@ -4,6 +4,7 @@
 
 use crate::lattice::LatticeError;
 use crate::operator::{OperatorError, SymmetryError};
+use crate::path::FamilyFault;
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 use std::fmt;
 use std::ops::Range;
@@ -38,6 +39,9 @@ pub enum InputError {
         /// Which verb or key takes it.
         advice: &'static str,
     },
+    /// A file of a matrix.
+    #[error(transparent)]
+    Matrix(FamilyFault),
     /// The text is not a valid model.
     #[error("{}", headline(problems, text.name()))]
     Invalid {

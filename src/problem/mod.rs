@@ -10,6 +10,7 @@
 //! | `molecule` | configuration interaction |
 //! | `chain` | DMRG |
 //! | `tensors` | an interaction as SU(3) tensors |
+//! | `matrix` | a Hermitian matrix, diagonalised |
 //! | `sweep` | any of them with a list of values for some of its keys |
 //! | `plan` | memory, work, choices and kernels of any of them as data |
 //! | `inspect` | any stage of any of them as text |
@@ -20,6 +21,7 @@
 mod chain;
 mod inspect;
 mod lattice;
+mod matrix;
 mod molecule;
 mod plan;
 pub mod run;
@@ -30,6 +32,7 @@ pub use crate::input::Family;
 pub use chain::ChainProblem;
 pub use inspect::{Inspected, Inspection, every_file, files_of_run, inspect};
 pub use lattice::LatticeProblem;
+pub use matrix::MatrixProblem;
 pub use molecule::MoleculeProblem;
 pub use plan::{PlanDetails, PlannedBytes, PlannedChoice, PlannedFile, PlannedWay, PlannedWork, RunPlan};
 pub use sweep::{Sharing, SweepProblem};
@@ -97,6 +100,7 @@ pub(crate) fn open_for(file: &InputFile, machine: &Machine) -> Result<Box<dyn Pr
         InputFile::Ci(file) => Box::new(MoleculeProblem::read((**file).clone())?.planned_for(machine.clone())),
         InputFile::Dmrg(file) => Box::new(ChainProblem::new((**file).clone())?.planned_for(machine.clone())),
         InputFile::Su3(file) => Box::new(TensorProblem::new((**file).clone())),
+        InputFile::Matrix(file) => Box::new(MatrixProblem::new((**file).clone()).planned_for(machine.clone())),
         InputFile::Sweep(sweep) => Box::new(SweepProblem::new((**sweep).clone(), machine)?),
     })
 }

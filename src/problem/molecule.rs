@@ -1,14 +1,13 @@
 //! Configuration interaction: integrals, determinants, and the multiply planned for a machine.
 
 use super::plan::identity_of;
-use super::{PlanDetails, PlannedChoice, PlannedWay, Problem};
+use super::{PlanDetails, PlannedChoice, Problem};
 use crate::basis::{Sector, count};
 use crate::ci::{self, CiError, CiPlan, CiProblem, CiSolve, Molecule, MoleculeError, StoragePlan, electrons};
 use crate::exact::Received;
 use crate::input::CiFile;
 use crate::path::{GeneratedFile, OperatorIr, Stage, StageError, StructureKind, block_operations, solver_programs};
 use crate::report::energy_text;
-use crate::sparse::Candidate;
 use eigenforge_product::{Diagonalisation, Eigenproblem, MultiplyPlan};
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::{Solver, SpectrumPart};
@@ -116,15 +115,7 @@ impl PlanDetails for MoleculePlan<'_> {
 
     fn choices(&self) -> Vec<PlannedChoice> {
         let storage = PlannedChoice::from(&self.plan.storage);
-        let stored = self.multiply().and_then(|multiply| multiply.0.format());
-        let format = stored.and_then(|stored| {
-            Some(PlannedChoice {
-                of: "format of the matrix: bytes, seconds of a product".into(),
-                ways: stored.ranking?.candidates.iter().map(way_of_format).collect(),
-                chosen: Some(stored.format.to_string()),
-                why: stored.ranking?.reason.clone(),
-            })
-        });
+        let format = self.multiply().and_then(|multiply| multiply.0.format()).and_then(|stored| stored.choice());
         [storage].into_iter().chain(format).collect()
     }
 
@@ -132,11 +123,6 @@ impl PlanDetails for MoleculePlan<'_> {
         let tables = self.multiply().map_or(String::new(), |multiply| multiply.0.cost_text());
         ways(self.molecule, &self.plan.storage, self.machine) + &tables
     }
-}
-
-/// A format with its modelled time of one product.
-fn way_of_format(candidate: &Candidate) -> PlannedWay {
-    PlannedWay::new(candidate.format.to_string(), Some(candidate.bytes), 1e-3 * candidate.milliseconds)
 }
 
 impl Problem for MoleculeProblem {

@@ -114,7 +114,7 @@ fn predicted_work(file: &InputFile) -> Option<f64> {
             Some(file.model.lattice.sites().len() as f64 * states.powi(3))
         }
         InputFile::Su3(file) => Some(OscillatorSpace { n_max: file.su3.n_max }.counts().elements as f64),
-        InputFile::Ci(_) | InputFile::Sweep(_) => None,
+        InputFile::Ci(_) | InputFile::Matrix(_) | InputFile::Sweep(_) => None,
     }
 }
 

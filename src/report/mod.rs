@@ -9,7 +9,7 @@
 //! | `outcome` | what does every report say, and how is it printed and written? |
 //! | `record` | which parts do all reports share? |
 //! | `spectrum`, `states` | what certifies eigenvalues, and what must a careful reader know of them? |
-//! | `lattice`, `molecule`, `chain`, `tensors` | what does each family add? |
+//! | `lattice`, `molecule`, `matrix`, `chain`, `tensors` | what does each family add? |
 //! | `orbitals` | what does a chain of orbitals add? |
 //! | `level_spin` | which total spins has a level? |
 //! | `curves` | what do reports of spectra, temperature and time share? |
@@ -30,6 +30,7 @@ mod level_spin;
 mod level_statistics;
 mod levels;
 mod magnetisation;
+mod matrix;
 mod matrix_product;
 mod method;
 mod molecule;
@@ -63,6 +64,7 @@ pub use level_spin::{LevelSpinRecord, SpinCount};
 pub use level_statistics::LevelStatistics;
 pub use levels::{LevelSector, SectorLevel};
 pub use magnetisation::{Magnetisation, MagnetisationStep};
+pub use matrix::MatrixRecord;
 pub(crate) use matrix_product::{MATRIX_PRODUCTS, read_matrix_products, write_matrix_products};
 pub use method::{Method, Stop};
 pub use molecule::{MoleculeRecord, TransitionRecord};

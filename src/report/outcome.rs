@@ -8,8 +8,8 @@ use super::json;
 use super::record::nullable;
 use super::units::{energy_label, energy_unit};
 use super::{
-    ChainRecord, CostRecord, EnergyFormat, KernelRecord, LatticeRecord, MemoryRecord, Method, ModelRecord,
-    MoleculeRecord, ReportError, Seconds, Spectrum, StatesFound, Stop, TensorRecord, publish,
+    ChainRecord, CostRecord, EnergyFormat, KernelRecord, LatticeRecord, MatrixRecord, MemoryRecord, Method,
+    ModelRecord, MoleculeRecord, ReportError, Seconds, Spectrum, StatesFound, Stop, TensorRecord, publish,
 };
 use crate::observable::{Average, Averages};
 use serde::{Deserialize, Serialize};
@@ -81,6 +81,8 @@ pub enum FamilyRecord {
     Lattice(Box<LatticeRecord>),
     /// A molecule.
     Molecule(Box<MoleculeRecord>),
+    /// A Hermitian matrix.
+    Matrix(Box<MatrixRecord>),
     /// A chain that DMRG swept.
     Chain(Box<ChainRecord>),
     /// An interaction that was transformed.
@@ -115,6 +117,7 @@ impl Outcome {
         match &self.family {
             FamilyRecord::Lattice(record) => Some(&record.spectrum),
             FamilyRecord::Molecule(record) => Some(&record.spectrum),
+            FamilyRecord::Matrix(record) => Some(&record.spectrum),
             FamilyRecord::Chain(_) | FamilyRecord::Tensors(_) => None,
         }
     }
@@ -135,6 +138,7 @@ impl Outcome {
         match &self.family {
             FamilyRecord::Lattice(record) => record.dimension,
             FamilyRecord::Molecule(record) => record.dimension,
+            FamilyRecord::Matrix(record) => record.dimension,
             FamilyRecord::Chain(_) | FamilyRecord::Tensors(_) => 0,
         }
     }
@@ -255,6 +259,7 @@ impl Outcome {
     /// The unit of its energies for labels: " / J".
     pub(super) fn energy_unit(&self) -> &'static str {
         let is_molecule = match &self.family {
+            FamilyRecord::Matrix(_) => return " (unit of the elements)",
             FamilyRecord::Molecule(_) => true,
             FamilyRecord::Chain(chain) => chain.molecule.is_some(),
             FamilyRecord::Lattice(_) | FamilyRecord::Tensors(_) => false,
@@ -303,10 +308,23 @@ impl Outcome {
         match &self.family {
             FamilyRecord::Lattice(record) => record.write_summary(self, out)?,
             FamilyRecord::Molecule(record) => record.write_summary(self, out)?,
+            FamilyRecord::Matrix(record) => self.write_matrix(record, out)?,
             FamilyRecord::Chain(record) => record.write_summary(self, out)?,
             FamilyRecord::Tensors(record) => record.write_summary(self, out)?,
         }
         self.warnings.iter().try_for_each(|warning| writeln!(out, "warning: {warning}"))
+    }
+
+    /// The summary of a matrix.
+    fn write_matrix(&self, record: &MatrixRecord, out: &mut String) -> std::fmt::Result {
+        writeln!(out, "{}: {}\n", self.model.file, record.matrix)?;
+        self.write_states(out, ("", 15), None)?;
+        self.write_stop(out)?;
+        writeln!(out, "{}", record.solved_text())?;
+        self.write_seconds(out, "")?;
+        self.write_cost(out)?;
+        // Not how the shape was found: no other is timed.
+        record.shape.as_ref().map_or(Ok(()), |used| writeln!(out, "product {}", used.shape))
     }
 
     /// The table of a diagonalisation's states; `more` is a further column: its heading and a text for each state.

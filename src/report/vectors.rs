@@ -4,12 +4,13 @@
 //! `numpy.load("vectors.npz")`):
 //!
 //! * `energies`, f64 \[k\], ascending;
-//! * `vectors`, f64 (complex128 if H is complex) \[k, dimension\], row s the normalised eigenvector of `energies[s]`;
+//! * `vectors`, f64 (complex128 if H is complex) \[k, dimension\], row s the normalised eigenvector of `energies[s]`; of quaternions
+//!   f64 \[k, dimension, 4\], the parts of 1, i, j and k;
 //! * fermions: `up_states` u64 \[d↑\] and `down_states` u64 \[d↓\]; element a + d↑ · b of a vector is the amplitude of
 //!   up_states\[a\], down_states\[b\] (the up index runs fastest);
 //! * determinants: `alpha_states`, `beta_states` u64 \[dimension\], the occupied orbitals of each; orbital 0 is the least
 //!   significant bit;
-//! * spins and sites of any kind: `states` u64 \[dimension\]; element a is the amplitude of states\[a\]. States of more than 64
+//! * spins and sites of any kind, and rows of a matrix: `states` u64 \[dimension\]; element a is the amplitude of states\[a\]. States of more than 64
 //!   bits: u64 \[dimension, 2\], the low 64 bits first.
 //!
 //! Site 0 is the least significant bit of a state, 1 is occupied or spin up. Operators are ordered all up left of all
@@ -17,7 +18,7 @@
 
 use super::{ReportError, publish};
 use crate::exact::Model;
-use ndarray::{Array1, Array2};
+use ndarray::{Array1, Array2, Array3};
 use ndarray_npy::NpzWriter;
 use num_complex::Complex64;
 use std::io::BufWriter;
@@ -89,6 +90,8 @@ pub enum VectorRows {
     Real(Array2<f64>),
     /// Of a complex H: complex128.
     Complex(Array2<Complex64>),
+    /// Of a matrix of quaternions a + b i + c j + d k: f64, k × dimension × 4.
+    Quaternion(Array3<f64>),
 }
 
 /// An array of a file.
@@ -124,6 +127,7 @@ impl StateVectors {
         let (rows, length) = match &self.vectors {
             VectorRows::Real(vectors) => vectors.dim(),
             VectorRows::Complex(vectors) => vectors.dim(),
+            VectorRows::Quaternion(vectors) => (vectors.dim().0, vectors.dim().1),
         };
         let counts = [("vectors", rows, self.energies.len()), ("an eigenvector", length, self.states.count())];
         if let Some((what, found, expected)) = counts.into_iter().find(|(_, found, expected)| found != expected) {
@@ -150,6 +154,7 @@ impl StateVectors {
                     NamedArray::Numbers(numbers) => npz.add_array(*name, numbers),
                     NamedArray::Vectors(VectorRows::Real(vectors)) => npz.add_array(*name, vectors),
                     NamedArray::Vectors(VectorRows::Complex(vectors)) => npz.add_array(*name, vectors),
+                    NamedArray::Vectors(VectorRows::Quaternion(vectors)) => npz.add_array(*name, vectors),
                     NamedArray::States(states) => npz.add_array(*name, states),
                     NamedArray::LongStates(states) => npz.add_array(*name, states),
                 })

@@ -10,6 +10,7 @@ mod report;
 pub use report::{Other, SpmvReport, TimedCandidate, table};
 
 use crate::input::MatrixFileError;
+use crate::path::FamilyError;
 use crate::sparse::{
     Candidate, Csr, Format, FormatRanking, FormatRequest, LayoutError, RowStatistics, SparseError, SparseOperator,
     Target, memory_table,
@@ -17,7 +18,7 @@ use crate::sparse::{
 use eigenforge_runtime::jit::Settings;
 use eigenforge_runtime::timing::{copy_bandwidth, median};
 use eigenforge_runtime::tune::{Choice, Choices, Timing};
-use eigenforge_runtime::{Device, DeviceError, LinearOperator, Pod, Vector, seeded};
+use eigenforge_runtime::{Device, DeviceError, LinearOperator, Vector, seeded};
 use eigenforge_templates::ScalarType;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -123,11 +124,25 @@ pub fn run(
     device: &Device,
     peers: Option<&Peers<'_>>,
 ) -> Result<SpmvReport, SpmvError> {
+    Ok(multiply((name, matrix), None, options, device, peers)?.0)
+}
+
+/// The same of a vector that is given, the first of several; with y = A x. Random numbers stand in for one that is not.
+///
+/// # Errors
+/// As of [`run`]; a vector of another length.
+pub fn multiply(
+    (name, matrix): (&str, Csr),
+    x: Option<Vec<f64>>,
+    options: &SpmvOptions,
+    device: &Device,
+    peers: Option<&Peers<'_>>,
+) -> Result<(SpmvReport, Vec<f64>), SpmvError> {
     let matrix = Arc::new(matrix);
     let statistics = RowStatistics::new(&matrix);
     let choice = FormatRanking::new(&matrix, &statistics, Target::new(device), options.wish);
     let wish = options.wish;
-    let problem = Problem::new(&matrix, wish, device)?;
+    let problem = Problem::new(&matrix, x, wish, device)?;
 
     let Chosen { best, candidates, mut reason } = match options.race {
         FormatRace::Never => Chosen::by_the_model(&choice),
@@ -155,7 +170,8 @@ pub fn run(
         reason = "the CPU multiplies compressed rows as they stand".into();
     }
     let others = peers.map_or(Ok(vec![]), |peers| problem.others(peers))?;
-    Ok(SpmvReport {
+    let y = problem.product(&operator)?;
+    let report = SpmvReport {
         schema: crate::files::SCHEMA,
         matrix: name.into(),
         memory: memory_table(&matrix, &statistics, boundary),
@@ -174,17 +190,8 @@ pub fn run(
         multiple_of_stored: milliseconds * copy / (1e-6 * moved),
         candidates,
         others,
-    })
-}
-
-/// Adds numbers to a hash.
-fn identify<U: Pod>(hash: &mut blake3::Hasher, numbers: &[U]) {
-    let mut bytes = Vec::new();
-    for part in numbers.chunks(1 << 16) {
-        bytes.clear();
-        U::append_bytes(part, &mut bytes);
-        hash.update(&bytes);
-    }
+    };
+    Ok((report, y))
 }
 
 /// The candidate that runs.
@@ -224,9 +231,18 @@ struct Problem<'a> {
 }
 
 impl<'a> Problem<'a> {
-    fn new(matrix: &'a Arc<Csr>, wish: FormatRequest, device: &'a Device) -> Result<Problem<'a>, SpmvError> {
+    fn new(
+        matrix: &'a Arc<Csr>,
+        x: Option<Vec<f64>>,
+        wish: FormatRequest,
+        device: &'a Device,
+    ) -> Result<Problem<'a>, SpmvError> {
         let n = matrix.rows();
-        let host = seeded::vector(n, seeded::SEED_X);
+        let host = x.unwrap_or_else(|| seeded::vector(n, seeded::SEED_X));
+        if host.len() != n {
+            let (expected, found) = (format!("a vector of {n} elements"), host.len().to_string());
+            return Err(DeviceError::Arguments { what: "multiply by a matrix".into(), expected, found }.into());
+        }
         let x = (0..u64::from(wish.vectors)).map(|v| match v {
             0 => device.upload(&host),
             _ => device.upload(&seeded::vector(n, seeded::SEED_X + 16 * v)),
@@ -239,6 +255,13 @@ impl<'a> Problem<'a> {
         };
         let exact = (0..n).into_par_iter().map(row).collect();
         Ok(Problem { matrix, wish, device, host, exact, x })
+    }
+
+    /// The product of the first vector.
+    fn product(&self, operator: &SparseOperator) -> Result<Vec<f64>, SpmvError> {
+        let mut y = self.device.zeros::<f64>(self.matrix.rows())?;
+        operator.multiply(&self.x[0], &mut y)?;
+        Ok(y.download()?)
     }
 
     /// Holds a product of the first vector against the plain one.
@@ -307,9 +330,7 @@ impl<'a> Problem<'a> {
     /// What a kept choice is for: the matrix, and how it is multiplied.
     fn identity(&self) -> String {
         let mut hash = blake3::Hasher::new();
-        identify(&mut hash, self.matrix.row_start());
-        identify(&mut hash, self.matrix.columns());
-        identify(&mut hash, self.matrix.values());
+        self.matrix.identify(&mut hash);
         format!("matrix {} {:?}", hash.finalize().to_hex(), self.wish)
     }
 
@@ -432,7 +453,7 @@ mod tests {
     fn a_wrong_product_is_an_error() {
         let matrix = Arc::new(small());
         let device = Device::cpu();
-        let problem = Problem::new(&matrix, FormatRequest::default(), &device).unwrap();
+        let problem = Problem::new(&matrix, None, FormatRequest::default(), &device).unwrap();
         let mut y: Vec<f64> = problem.exact.iter().map(|(y, _)| *y).collect();
         problem.agree("right", &y, PRECISION).unwrap();
         let kept = y[17];

@@ -63,6 +63,7 @@ fn every_example_is_accepted() {
                 assert!(file.model.dimension().is_some_and(|states| states > 0) && file.dmrg.options.sweeps > 0);
             }
             InputFile::Su3(file) => assert!(file.su3.interaction.file().is_none_or(Path::exists)),
+            InputFile::Matrix(file) => assert!(file.matrix.rows() > 0),
             InputFile::Ci(file) => assert!(eigenforge::ci::Molecule::read(&file.ci).unwrap().space.len() > 0),
             InputFile::Sweep(sweep) => assert!(sweep.points.len() > 1),
         }

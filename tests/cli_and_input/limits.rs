@@ -142,17 +142,17 @@ fn files_of_other_formats_are_told_in_one_message() {
     let path = |name: &str| folder.path().join(name);
     let rows: String = (1..8000).map(|row| format!("{row} {row} 1.0\n")).collect();
     let matrix = format!("%%MatrixMarket matrix coordinate real symmetric\n8000 8000 7999\n{rows}");
-    fs::write(path("a.mtx"), matrix).unwrap();
+    fs::write(path("a_matrix"), matrix).unwrap();
     fs::write(path("a.FCIDUMP"), " &FCI NORB=2,NELEC=2,MS2=0,\n ORBSYM=1,1,\n ISYM=1,\n &END\n 0.5 1 1 1 1\n").unwrap();
-    fs::write(path("a.npz"), b"PK\x03\x04rest").unwrap();
+    fs::write(path("an_archive"), b"PK\x03\x04rest").unwrap();
     fs::write(path("a.h5"), b"\x89HDF\r\n\x1a\nrest").unwrap();
     fs::write(path("a.gz"), b"\x1f\x8brest").unwrap();
     fs::write(path("utf16.toml"), b"\xff\xfe[\0m\0o\0").unwrap();
     fs::write(path("many.toml"), "x y z\n".repeat(5000)).unwrap();
     for (name, part) in [
-        ("a.mtx", "eigenforge spmv"),
+        ("a_matrix", "eigenforge spmv"),
         ("a.FCIDUMP", "[ci]"),
-        ("a.npz", "zip archive"),
+        ("an_archive", "zip archive"),
         ("a.h5", "HDF5"),
         ("a.gz", "gzip"),
         ("utf16.toml", "UTF-16"),

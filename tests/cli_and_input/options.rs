@@ -50,10 +50,10 @@ pub enum Expected {
 /// The families of a verb's input.
 fn families(verb: &str) -> &'static [&'static str] {
     match verb {
-        "solve" | "inspect" | "build" | "tune" => &["lattice", "ci", "dmrg", "su3"],
+        "solve" | "inspect" | "build" | "tune" => &["lattice", "ci", "dmrg", "su3", "matrix"],
         "spmv" => &["ci", "lattice", "dmrg", "su3"],
-        "spectrum" | "thermal" | "evolve" => &["lattice", "ci", "dmrg", "su3"],
-        "export" => &["lattice", "ci", "dmrg", "su3"],
+        "spectrum" | "thermal" | "evolve" => &["lattice", "ci", "dmrg", "su3", "matrix"],
+        "export" => &["lattice", "ci", "dmrg", "su3", "matrix"],
         "count" | "bench ci" => &["ci"],
         "bench hubbard" | "bench spins" | "bench symmetries" => &["lattice"],
         "bench devices" => &["lattice", "ci"],
@@ -67,10 +67,10 @@ fn families(verb: &str) -> &'static [&'static str] {
 fn refuses_whole(verb: &str, family: &str) -> bool {
     matches!(
         (verb, family),
-        ("tune", "dmrg")
+        ("tune", "dmrg" | "matrix")
             | ("spmv", "lattice" | "dmrg" | "su3")
-            | ("spectrum" | "thermal" | "evolve", "ci" | "dmrg" | "su3")
-            | ("export", "ci" | "dmrg" | "su3")
+            | ("spectrum" | "thermal" | "evolve", "ci" | "dmrg" | "su3" | "matrix")
+            | ("export", "ci" | "dmrg" | "su3" | "matrix")
     )
 }
 
@@ -149,6 +149,10 @@ impl Inputs {
         write("interaction_sweep.toml", &spaces);
         write("force.toml", "[force]\nkind = \"gaussians\"\n");
         write("one.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1.0\n2 2 2.0\n");
+        let elements = |row: usize| format!("{row} {row} {}\n{} {row} -1\n", row * row, row + 1);
+        let elements: String = (1..60).map(elements).collect();
+        let header = "%%MatrixMarket matrix coordinate real symmetric";
+        write("matrix.mtx", &format!("{header}\n60 60 119\n{elements}60 60 3600\n"));
         let labels = "lambda1,mu1,kappa1,L1,lambda2,mu2,kappa2,L2,lambda3,mu3,kappa3,L3,rho\n";
         write("coefficients.csv", &format!("{labels}1,0,1,1,1,0,1,1,2,0,1,0,1\n"));
         write("symbols.csv", "type,twoj1,twoj2,twoj3,twoj4,twoj5,twoj6,twoj7,twoj8,twoj9\n6j,2,2,2,2,2,2,,,\n");
@@ -163,6 +167,8 @@ impl Inputs {
             ("@D", "@marked-d"),
             ("@S", "@edits-s"),
             ("@S", "@marked-s"),
+            ("@M", "@edits-m"),
+            ("@M", "@marked-m"),
             ("@short_interaction.toml", "@marked-short-s"),
         ] {
             let output = inputs.run(&["inspect", model, "--dump", edits]);
@@ -183,6 +189,7 @@ impl Inputs {
             "C" => "molecule.toml",
             "D" => "chain.toml",
             "S" => "interaction.toml",
+            "M" => "matrix.mtx",
             "F" => "force.toml",
             other => other,
         };

@@ -68,7 +68,9 @@ fn page(name: &str) -> String {
 /// Whether a cell lists families and one of them is not this one.
 fn is_of_others(cell: &str, family: &str) -> bool {
     let letters: Vec<&str> = cell.split_whitespace().collect();
-    !letters.is_empty() && letters.iter().all(|one| ["L", "M", "C", "T"].contains(one)) && !letters.contains(&family)
+    !letters.is_empty()
+        && letters.iter().all(|one| ["L", "M", "A", "C", "T"].contains(one))
+        && !letters.contains(&family)
 }
 
 /// The fields that a section of the page has in its tables for a family, each with whether it may be missing.
@@ -149,6 +151,16 @@ fn reports_of_every_family_have_the_fields_of_the_page() {
             }
         }
     }
+}
+
+#[test]
+fn the_report_of_a_matrix_has_the_fields_of_the_page() {
+    let matrix = root().join("tests/data/matrices/hofstadter12x12_1_4.npz").display().to_string();
+    let output = run(&["solve", &matrix, "--device", "cpu", "--json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    check_report(&report, "A");
+    assert_eq!((report["real_dimension"].as_u64(), report["multiplicities"][0].as_u64()), (Some(288), Some(4)));
 }
 
 /// Sectors without states have neither row nor folder; every row says where its report is, and levels say in which rows they are.

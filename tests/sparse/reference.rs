@@ -17,7 +17,7 @@ const MATRICES: [(&str, usize, u64, Triangle); 3] = [
     ("H2O_631g_fc_0.96_det_lev2", 1425, 98_617, Triangle::Full),
 ];
 
-fn file(name: &str) -> PathBuf {
+pub fn file(name: &str) -> PathBuf {
     let root = std::env::var("EIGENFORGE_ROOT").unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/..").into());
     PathBuf::from(root).join("tests/data/ci_matrices").join(format!("{name}.npz"))
 }

@@ -1,19 +1,18 @@
 //! A model whose lowest states are wanted, as a solve asks of it.
 
+use super::super::averages;
 use super::super::rank_plan::rank_plan;
-use super::super::{averages, complex};
 use super::{Model, PrepareError, RunError, Solve, memory};
 use crate::observables::PreparedAverages;
 use eigenforge_core::observable::Observable;
 use eigenforge_product::ranks::RankPlan;
-use eigenforge_product::{Eigenproblem, MultiplyPlan, product_seconds};
+use eigenforge_product::sparse::NumberKind;
+use eigenforge_product::{Eigenproblem, MultiplyPlan, RealImage, product_seconds};
 use eigenforge_runtime::machine::{Card, Machine};
-use eigenforge_runtime::solvers::{Preconditioner, Solver};
+use eigenforge_runtime::solvers::Solver;
 use eigenforge_runtime::{Device, DeviceError};
 use eigenforge_templates::{Cost, ElementFunctionText, KernelText};
 
-/// The largest sector that is diagonalised as a whole where the choice is left to [`Solve::choose`]: a second or so.
-const SMALL: u64 = 1000;
 /// Bytes of an element of a stored matrix in f64, with its column.
 const ELEMENT_BYTES: f64 = 12.0;
 
@@ -66,18 +65,14 @@ impl Eigenproblem for ModelProblem<'_> {
     }
 
     fn real_states(&self, states: usize) -> usize {
-        if self.is_complex() { complex::real_states(states) } else { states }
+        if self.is_complex() { RealImage(NumberKind::Complex).states(states) } else { states }
     }
 
     fn guess_text(&self, multiply: &MultiplyPlan) -> Option<ElementFunctionText> {
         multiply.0.guess_text()
     }
 
-    /// The whole spectrum of a sector of up to 1,000 states; Lanczos for one state, since a step takes the fewest passes
-    /// over memory, and with thick restarts for several, since it needs half to a third of a block's multiplies and no more
-    /// passes for each, also where certification has to find the other members of multiplets (table in
-    /// docs/performance.md); block LOBPCG for several where only that fits in memory. A preconditioner or guard vectors ask
-    /// for LOBPCG.
+    /// The usual one ([`Diagonalisation::usual_solver`](eigenforge_product::Diagonalisation::usual_solver)).
     fn choose(solve: &Solve<'_>, device: &Device) -> (Solver, Option<String>) {
         let free = device.memory().free;
         let (solver, why) = choice(solve, |solve| memory::needed_bytes(solve, device) <= free);
@@ -131,22 +126,7 @@ impl Eigenproblem for ModelProblem<'_> {
 
 /// The solver, and why; `fits` says whether a solve fits in memory.
 fn choice(solve: &Solve<'_>, fits: impl Fn(&Solve<'_>) -> bool) -> (Solver, String) {
-    let states = solve.options.states;
-    let with = |solver| solve.clone().solver(solver);
-    let dimension = solve.problem.dimension();
-    if dimension <= SMALL {
-        (Solver::Dense, format!("the sector has {dimension} states, {SMALL} at most"))
-    } else if solve.options.preconditioner != Preconditioner::None {
-        (Solver::Lobpcg, "a preconditioner was requested".into())
-    } else if solve.options.guard.is_some() {
-        (Solver::Lobpcg, "guard vectors were requested".into())
-    } else if states == 1 {
-        (Solver::Lanczos, "for one state its steps are the fewest passes over memory".into())
-    } else if !fits(&with(Solver::Lanczos)) && fits(&with(Solver::Lobpcg)) {
-        (Solver::Lobpcg, format!("the basis of Lanczos for {states} states would not fit in memory"))
-    } else {
-        (Solver::Lanczos, format!("for {states} states it needs fewer multiplies than a block"))
-    }
+    solve.usual_solver(|dimension| format!("the sector has {dimension} states"), fits)
 }
 
 #[cfg(test)]

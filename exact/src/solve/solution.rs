@@ -1,10 +1,10 @@
 //! What a solve of a model found: energies, vectors in the model's basis, averages.
 
 use super::super::observables::PreparedAverages;
-use super::super::{ShapeSource, averages_of, complex};
+use super::super::{ShapeSource, averages_of};
 use super::{Model, RunError};
 use eigenforge_core::observable::{Averages, Observable};
-use eigenforge_product::{Eigenstates, PlannedChoice};
+use eigenforge_product::{Eigenstates, LevelPartners, PlannedChoice, RealImage};
 use eigenforge_runtime::{Device, DeviceError, Scalar, SolveError, Vector, trace};
 use num_complex::Complex64;
 use std::ops::Deref;
@@ -16,7 +16,7 @@ pub struct Solution<'m, T: Scalar = f64> {
     pub(super) model: &'m Model,
     pub(super) states: Eigenstates<T>,
     /// Of a complex H: the other real vectors of each level.
-    pub(super) partners: complex::LevelPartners<T>,
+    pub(super) partners: LevelPartners<T>,
     pub(super) shape: String,
     pub(super) way: &'static str,
     pub(super) source: ShapeSource,
@@ -68,7 +68,7 @@ impl<T: Scalar> Solution<'_, T> {
         let mut found = Vec::new();
         for level in self.levels() {
             let first = found.len();
-            found.extend(complex::orthonormal(&vectors[first..first + level.returned]));
+            found.extend(RealImage::complex_vectors(&vectors[first..first + level.returned]));
         }
         Ok(found)
     }
@@ -83,7 +83,11 @@ impl<T: Scalar> Solution<'_, T> {
             .map(of_vector)
             .collect::<Result<Vec<Vec<T>>, DeviceError>>()?;
         let real = |vector: &Vec<T>| vector.iter().map(|v| v.to_f64().into()).collect();
-        Ok(if self.model.is_complex() { complex::orthonormal(&vectors) } else { vectors.iter().map(real).collect() })
+        Ok(if self.model.is_complex() {
+            RealImage::complex_vectors(&vectors)
+        } else {
+            vectors.iter().map(real).collect()
+        })
     }
 
     /// The standard averages over the whole ground multiplet of the sector, as far as it was found: densities and spins of

@@ -9,15 +9,20 @@
 //! |---|---|
 //! | `problem` | what does a family tell of its matrix? |
 //! | `options` | what can a user ask of a solve? |
+//! | `choice` | which solver where that is left open? |
+//! | `image` | which states has a complex H that was solved as a real matrix? |
 //! | `ahead` | which texts does a run compile, and where will it be sooner done? |
 //! | `eigenstates` | what was found? |
 
 mod ahead;
+mod choice;
 mod eigenstates;
+mod image;
 mod options;
 mod problem;
 
 pub use eigenstates::Eigenstates;
+pub use image::{LevelPartners, RealImage};
 pub use problem::{Diagonalisable, Eigenproblem};
 
 use crate::ranks::RankPlan;

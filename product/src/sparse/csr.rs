@@ -1,5 +1,6 @@
 //! Compressed sparse rows on the host: the output of every reader and builder, and the input of every format.
 
+use eigenforge_runtime::Pod;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -56,6 +57,21 @@ pub enum CsrError {
         value: f64,
         /// A(column, row); 0 where nothing is stored.
         other: f64,
+    },
+    /// A(i, j) is not the conjugate of A(j, i).
+    #[error(
+        "the matrix is not Hermitian: A({row}, {column}) = {value}, but A({column}, {row}) = {other}; expected conjugate numbers{}",
+        if *row == *column as usize { ", so a real diagonal" } else { "" }
+    )]
+    NotHermitian {
+        /// Row.
+        row: usize,
+        /// Column.
+        column: u32,
+        /// A(row, column).
+        value: String,
+        /// A(column, row); 0 where nothing is stored.
+        other: String,
     },
 }
 
@@ -140,6 +156,21 @@ impl Csr {
     pub fn element(&self, row: usize, column: u32) -> f64 {
         let (columns, values) = self.row(row);
         columns.binary_search(&column).map_or(0.0, |k| values[k])
+    }
+
+    /// Adds all numbers to a hash.
+    pub fn identify(&self, hash: &mut blake3::Hasher) {
+        fn add<U: Pod>(hash: &mut blake3::Hasher, numbers: &[U]) {
+            let mut bytes = Vec::new();
+            for part in numbers.chunks(1 << 16) {
+                bytes.clear();
+                U::append_bytes(part, &mut bytes);
+                hash.update(&bytes);
+            }
+        }
+        add(hash, &self.row_start);
+        add(hash, &self.columns);
+        add(hash, &self.values);
     }
 
     /// The largest sum of magnitudes of one of some rows; 0 without rows.

@@ -1,12 +1,11 @@
-//! Matrix Market coordinate files: `real`, `integer`, SciPy's `unsigned-integer` or `pattern`, `general` or `symmetric` (Boisvert, Pozo,
-//! Remington 1996).
+//! Matrix Market files, coordinate or array: `real`, `integer`, SciPy's `unsigned-integer`, `complex` or `pattern`; `general`, `symmetric`,
+//! `hermitian` or `skew-symmetric` (Boisvert, Pozo, Remington 1996).
 //!
-//! In: the text. Out: a [`Csr`]; for a symmetric file, which holds one triangle, the whole matrix. Repeated elements are
-//! added. Variants of the format that are not supported (complex, skew-symmetric, dense arrays) are refused by name, with
-//! the number of the line.
+//! In: the text. Out: a [`HypercomplexMatrix`], or a [`Csr`] of real numbers; of a file that holds one triangle, the whole matrix. Repeated
+//! elements are added. What is no such file is refused with the number of the line.
 
 use super::npz::{BYTES_A_NON_ZERO, of_triplets};
-use super::{Csr, CsrError};
+use super::{Csr, CsrError, HypercomplexMatrix};
 use eigenforge_runtime::input_file::{Lines, real_number};
 use eigenforge_runtime::{Device, DeviceError};
 use std::io::{self, BufRead};
@@ -41,17 +40,21 @@ pub enum MatrixMarketError {
     NoLines,
     /// An unknown first line.
     #[error(
-        "line 1: expected '%%MatrixMarket matrix coordinate real|integer|unsigned-integer|pattern general|symmetric', found '{found}'"
+        "line 1: expected '%%MatrixMarket matrix coordinate|array real|integer|unsigned-integer|complex|pattern \
+         general|symmetric|hermitian|skew-symmetric', found '{found}'; patterns are of coordinates, general or symmetric, and hermitian \
+         matrices complex"
     )]
     Header {
         /// The line.
         found: String,
     },
     /// The line of sizes.
-    #[error("line {line}: expected three whole numbers, rows columns non-zeros, found '{found}'")]
+    #[error("line {line}: expected {expected}, found '{found}'")]
     Sizes {
         /// Line, from 1.
         line: usize,
+        /// What it should hold.
+        expected: &'static str,
         /// The line.
         found: String,
     },
@@ -101,9 +104,23 @@ pub enum MatrixMarketError {
         /// The value.
         found: String,
     },
-    /// An element above the diagonal of a symmetric file.
+    /// A matrix of numbers that are not real where real ones are needed.
+    #[error("the numbers are complex where real ones are needed")]
+    Complex,
+    /// A diagonal element that a Hermitian matrix, or a skew-symmetric one, does not have.
+    #[error("line {line}: {expected}, found '{found}'")]
+    Diagonal {
+        /// Line, from 1.
+        line: usize,
+        /// What it should be.
+        expected: &'static str,
+        /// The line.
+        found: String,
+    },
+    /// An element above the diagonal of a file that holds one triangle.
     #[error(
-        "line {line}: a symmetric file holds the lower triangle, but element ({row}, {column}) is above the diagonal"
+        "line {line}: a symmetric, hermitian or skew-symmetric file holds the lower triangle, but element ({row}, {column}) is above the \
+         diagonal"
     )]
     AboveDiagonal {
         /// Line, from 1.
@@ -131,34 +148,56 @@ pub enum MatrixMarketError {
     Matrix(#[from] CsrError),
 }
 
-/// Reads a matrix.
+/// Reads a matrix of real numbers.
 ///
 /// # Errors
-/// With the line: a text in another format, a matrix that is not square, an index out of range, a value that is not
-/// finite, too few or too many elements.
+/// See [`HypercomplexMatrix::read_matrix_market`]; numbers that are not real.
 pub fn read_matrix_market(text: impl BufRead) -> Result<Csr, MatrixMarketError> {
-    let mut lines = Lines::new(text);
-    let header = lines.next()?.ok_or(MatrixMarketError::NoLines)?.text()?;
-    let kind = Kind::parse(header).ok_or_else(|| MatrixMarketError::Header { found: shown(header) })?;
-    let (rows, expected) = sizes(&mut lines)?;
-    let bytes = expected.saturating_mul(BYTES_A_NON_ZERO).saturating_add(8 * rows);
-    Device::cpu().check_memory(&format!("a matrix of {rows} rows and {expected} non-zeros"), bytes)?;
-    let (mut triplets, mut found) = (Vec::new(), 0u64);
-    while let Some((line, text)) = next(&mut lines)? {
-        found += 1;
-        if found > expected {
-            return Err(MatrixMarketError::Count { line, found, expected });
+    HypercomplexMatrix::read_matrix_market(text)?.into_real().ok_or(MatrixMarketError::Complex)
+}
+
+impl HypercomplexMatrix {
+    /// Reads a matrix of real or complex numbers.
+    ///
+    /// # Errors
+    /// With the line: a text in another format, a matrix that is not square, an index out of range, a value that is not
+    /// finite, too few or too many elements.
+    pub fn read_matrix_market(text: impl BufRead) -> Result<HypercomplexMatrix, MatrixMarketError> {
+        let mut lines = Lines::new(text);
+        let header = lines.next()?.ok_or(MatrixMarketError::NoLines)?.text()?;
+        let kind = Kind::parse(header).ok_or_else(|| MatrixMarketError::Header { found: shown(header) })?;
+        let (rows, expected) = kind.sizes(&mut lines)?;
+        let bytes = expected.saturating_mul(BYTES_A_NON_ZERO * kind.parts() as u64).saturating_add(8 * rows);
+        Device::cpu().check_memory(&format!("a matrix of {rows} rows and {expected} non-zeros"), bytes)?;
+        let mut parts: Vec<Vec<(u32, u32, f64)>> = vec![Vec::new(); kind.parts()];
+        let (mut found, mut place) = (0u64, kind.first(rows));
+        while let Some((line, text)) = next(&mut lines)? {
+            found += 1;
+            if found > expected {
+                return Err(MatrixMarketError::Count { line, found, expected });
+            }
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let element = Element { kind: &kind, line, text, words: &words };
+            let (row, column) = if kind.is_array { place } else { element.place(rows)? };
+            let value = element.value()?;
+            element.check_diagonal((row, column), value)?;
+            for (part, triplets) in parts.iter_mut().enumerate() {
+                // A list of all elements says nothing by its zeros.
+                if !kind.is_array || value[part] != 0.0 {
+                    triplets.push((row as u32, column as u32, value[part]));
+                    if let Some(mirror) = kind.symmetry.mirror(part).filter(|_| row != column) {
+                        triplets.push((column as u32, row as u32, mirror * value[part]));
+                    }
+                }
+            }
+            place = kind.following(place, rows);
         }
-        let (row, column, value) = kind.element(line, text, rows)?;
-        triplets.push((row, column, value));
-        if kind.symmetric && row != column {
-            triplets.push((column, row, value));
+        if found != expected {
+            return Err(MatrixMarketError::Count { line: lines.number() as usize, found, expected });
         }
+        let parts = parts.into_iter().map(|triplets| of_triplets(rows as usize, triplets));
+        Ok(HypercomplexMatrix::new(parts.collect::<Result<Vec<Csr>, CsrError>>()?))
     }
-    if found != expected {
-        return Err(MatrixMarketError::Count { line: lines.number() as usize, found, expected });
-    }
-    Ok(of_triplets(rows as usize, triplets)?)
 }
 
 /// The next line that is neither blank nor a comment.
@@ -168,91 +207,199 @@ fn next<R: BufRead>(lines: &mut Lines<R>) -> Result<Option<(usize, &str)>, Matri
     Ok(Some((line.number as usize, line.text()?)))
 }
 
-/// Rows and non-zeros.
-fn sizes(lines: &mut Lines<impl BufRead>) -> Result<(u64, u64), MatrixMarketError> {
-    let Some((line, sizes)) = next(lines)? else {
-        let line = lines.number() as usize + 1;
-        return Err(MatrixMarketError::Sizes { line, found: "the end of the file".into() });
-    };
-    let numbers: Vec<Option<u64>> = sizes.split_whitespace().map(|word| word.parse().ok()).collect();
-    let [Some(rows), Some(columns), Some(expected)] = numbers[..] else {
-        return Err(MatrixMarketError::Sizes { line, found: shown(sizes) });
-    };
-    if rows != columns {
-        return Err(MatrixMarketError::NotSquare { line, rows, columns });
-    }
-    if rows > u64::from(u32::MAX) {
-        return Err(MatrixMarketError::Sizes {
-            line,
-            found: format!("{}, more rows than 32 bits count", shown(sizes)),
-        });
-    }
-    if rows > ROWS.saturating_add(expected.saturating_mul(8)) {
-        return Err(MatrixMarketError::Empty { line, rows, non_zeros: expected });
-    }
-    Ok((rows, expected))
-}
-
 /// A line for a message, shortened if long.
 fn shown(line: &str) -> String {
     line.trim().chars().take(80).collect()
 }
 
+/// Which elements a file leaves out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Symmetry {
+    General,
+    Symmetric,
+    Hermitian,
+    Skew,
+}
+
+impl Symmetry {
+    /// The sign of a part of A(j, i) where the file holds A(i, j) alone.
+    fn mirror(self, part: usize) -> Option<f64> {
+        match self {
+            Symmetry::General => None,
+            Symmetry::Symmetric => Some(1.0),
+            Symmetry::Hermitian => Some(if part == 0 { 1.0 } else { -1.0 }),
+            Symmetry::Skew => Some(-1.0),
+        }
+    }
+}
+
+/// The numbers of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    Real,
+    Integer,
+    Complex,
+    Pattern,
+}
+
 /// The contents of the header.
 struct Kind {
-    pattern: bool,
-    integer: bool,
-    symmetric: bool,
+    /// Whether all elements are listed, column by column, without their places.
+    is_array: bool,
+    field: Field,
+    symmetry: Symmetry,
 }
 
 impl Kind {
     fn parse(header: &str) -> Option<Kind> {
         let words: Vec<String> = header.split_whitespace().map(str::to_ascii_lowercase).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let ["%%matrixmarket", "matrix", "coordinate", field, symmetry] = words[..] else { return None };
-        let pattern = match field {
-            "real" | "integer" | "unsigned-integer" => false,
-            "pattern" => true,
+        let ["%%matrixmarket", "matrix", format, field, symmetry] = words[..] else { return None };
+        let is_array = match format {
+            "coordinate" => false,
+            "array" => true,
             _ => return None,
         };
-        let symmetric = match symmetry {
-            "general" => false,
-            "symmetric" => true,
+        let field = match field {
+            "real" => Field::Real,
+            "integer" | "unsigned-integer" => Field::Integer,
+            "complex" => Field::Complex,
+            "pattern" if !is_array => Field::Pattern,
             _ => return None,
         };
-        Some(Kind { pattern, integer: field.ends_with("integer"), symmetric })
+        let symmetry = match symmetry {
+            "general" => Symmetry::General,
+            "symmetric" => Symmetry::Symmetric,
+            "hermitian" if field == Field::Complex => Symmetry::Hermitian,
+            "skew-symmetric" if field != Field::Pattern => Symmetry::Skew,
+            _ => return None,
+        };
+        Some(Kind { is_array, field, symmetry })
     }
 
-    /// Row and column from 0, and the value; 1 in a pattern.
-    fn element(&self, line: usize, text: &str, rows: u64) -> Result<(u32, u32, f64), MatrixMarketError> {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let expected = if self.pattern { "a row and a column" } else { "a row, a column and a value" };
-        let refused = || MatrixMarketError::Element { line, expected, found: shown(text) };
-        let (row, column, value) = match (&words[..], self.pattern) {
-            ([row, column], true) => (row, column, None),
-            ([row, column, value], false) => (row, column, Some(value)),
-            _ => return Err(refused()),
+    /// Real parts of a number.
+    fn parts(&self) -> usize {
+        if self.field == Field::Complex { 2 } else { 1 }
+    }
+
+    /// Rows and listed elements.
+    fn sizes(&self, lines: &mut Lines<impl BufRead>) -> Result<(u64, u64), MatrixMarketError> {
+        let expected = match self.is_array {
+            true => "two whole numbers, rows columns",
+            false => "three whole numbers, rows columns non-zeros",
         };
-        let index = |word: &str| -> Result<u64, MatrixMarketError> {
-            let index = word.parse().map_err(|_| refused())?;
+        let Some((line, sizes)) = next(lines)? else {
+            let line = lines.number() as usize + 1;
+            return Err(MatrixMarketError::Sizes { line, expected, found: "the end of the file".into() });
+        };
+        let numbers: Vec<Option<u64>> = sizes.split_whitespace().map(|word| word.parse().ok()).collect();
+        let (rows, columns, listed) = match (&numbers[..], self.is_array) {
+            ([Some(rows), Some(columns), Some(listed)], false) => (*rows, *columns, Some(*listed)),
+            ([Some(rows), Some(columns)], true) => (*rows, *columns, None),
+            _ => return Err(MatrixMarketError::Sizes { line, expected, found: shown(sizes) }),
+        };
+        if rows != columns {
+            return Err(MatrixMarketError::NotSquare { line, rows, columns });
+        }
+        if rows > u64::from(u32::MAX) {
+            let found = format!("{}, more rows than 32 bits count", shown(sizes));
+            return Err(MatrixMarketError::Sizes { line, expected, found });
+        }
+        let triangle = rows * rows.saturating_sub(1) / 2;
+        let listed = listed.unwrap_or(match self.symmetry {
+            Symmetry::General => rows * rows,
+            Symmetry::Symmetric | Symmetry::Hermitian => triangle + rows,
+            Symmetry::Skew => triangle,
+        });
+        if rows > ROWS.saturating_add(listed.saturating_mul(8)) {
+            return Err(MatrixMarketError::Empty { line, rows, non_zeros: listed });
+        }
+        Ok((rows, listed))
+    }
+
+    /// The place of the first element of an array.
+    fn first(&self, rows: u64) -> (u64, u64) {
+        if self.symmetry == Symmetry::Skew && rows > 0 { (1, 0) } else { (0, 0) }
+    }
+
+    /// The place after another in an array: columns one after the other, of a triangle from the diagonal on or below it.
+    fn following(&self, (row, column): (u64, u64), rows: u64) -> (u64, u64) {
+        if row + 1 < rows {
+            return (row + 1, column);
+        }
+        let first = match self.symmetry {
+            Symmetry::General => 0,
+            Symmetry::Symmetric | Symmetry::Hermitian => column + 1,
+            Symmetry::Skew => column + 2,
+        };
+        (first, column + 1)
+    }
+}
+
+/// A line with an element.
+struct Element<'a> {
+    kind: &'a Kind,
+    line: usize,
+    text: &'a str,
+    words: &'a [&'a str],
+}
+
+impl Element<'_> {
+    fn refused(&self) -> MatrixMarketError {
+        let expected = match (self.kind.is_array, self.kind.field) {
+            (true, Field::Complex) => "a real and an imaginary part",
+            (true, _) => "a value",
+            (false, Field::Pattern) => "a row and a column",
+            (false, Field::Complex) => "a row, a column, a real and an imaginary part",
+            (false, _) => "a row, a column and a value",
+        };
+        MatrixMarketError::Element { line: self.line, expected, found: shown(self.text) }
+    }
+
+    /// Row and column from 0.
+    fn place(&self, rows: u64) -> Result<(u64, u64), MatrixMarketError> {
+        let line = self.line;
+        let index = |word: &&str| -> Result<u64, MatrixMarketError> {
+            let index = word.parse().map_err(|_| self.refused())?;
             if (1..=rows).contains(&index) { Ok(index) } else { Err(MatrixMarketError::Index { line, index, rows }) }
         };
+        let [row, column, ..] = self.words else { return Err(self.refused()) };
         let (row, column) = (index(row)?, index(column)?);
-        if self.symmetric && column > row {
+        if self.kind.symmetry != Symmetry::General && column > row {
             return Err(MatrixMarketError::AboveDiagonal { line, row, column });
         }
-        let value = match value {
-            None => 1.0,
-            Some(word) => real_number(word).ok_or_else(refused)?,
+        Ok((row - 1, column - 1))
+    }
+
+    /// Its parts; 1 in a pattern.
+    fn value(&self) -> Result<[f64; 2], MatrixMarketError> {
+        let words = if self.kind.is_array { self.words } else { self.words.get(2..).unwrap_or_default() };
+        let number = |word: &str| -> Result<f64, MatrixMarketError> {
+            let value = real_number(word).ok_or_else(|| self.refused())?;
+            let (line, found) = (self.line, shown(word));
+            let rounded = |whole: i128| value as i128 != whole;
+            if self.kind.field == Field::Integer && word.parse().is_ok_and(rounded) {
+                return Err(MatrixMarketError::Rounded { line, found });
+            }
+            if value.is_finite() { Ok(value) } else { Err(MatrixMarketError::Value { line, found }) }
         };
-        let rounded = |word: &&str| word.parse::<i128>().is_ok_and(|whole| value as i128 != whole);
-        if self.integer && words.get(2).is_some_and(rounded) {
-            return Err(MatrixMarketError::Rounded { line, found: shown(words[2]) });
+        // Of too few words there is no place; too many are refused here.
+        match (words, self.kind.field) {
+            ([], Field::Pattern) if self.words.len() == 2 => Ok([1.0, 0.0]),
+            ([re, im], Field::Complex) => Ok([number(re)?, number(im)?]),
+            ([value], Field::Real | Field::Integer) => Ok([number(value)?, 0.0]),
+            _ => Err(self.refused()),
         }
-        if !value.is_finite() {
-            return Err(MatrixMarketError::Value { line, found: shown(words[2]) });
-        }
-        Ok((row as u32 - 1, column as u32 - 1, value))
+    }
+
+    fn check_diagonal(&self, (row, column): (u64, u64), [re, im]: [f64; 2]) -> Result<(), MatrixMarketError> {
+        let expected = match self.kind.symmetry {
+            Symmetry::Hermitian if im != 0.0 => "the diagonal of a hermitian file is real",
+            Symmetry::Skew if re != 0.0 || im != 0.0 => "the diagonal of a skew-symmetric file is zero",
+            _ => return Ok(()),
+        };
+        let fault = MatrixMarketError::Diagonal { line: self.line, expected, found: shown(self.text) };
+        if row == column { Err(fault) } else { Ok(()) }
     }
 }
 
@@ -285,14 +432,64 @@ mod tests {
     }
 
     #[test]
+    fn complex_numbers_and_arrays() {
+        let read = |text: &str| HypercomplexMatrix::read_matrix_market(text.as_bytes()).unwrap();
+        let same = |first: &str, others: &[&str]| {
+            let first = read(&format!("%%MatrixMarket matrix {first}"));
+            for other in others {
+                assert_eq!(read(&format!("%%MatrixMarket matrix {other}")), first, "{other}");
+            }
+            first
+        };
+        let hermitian = same(
+            "coordinate complex hermitian\n2 2 2\n1 1 3 0\n2 1 1 -2\n",
+            &["coordinate complex general\n2 2 3\n1 1 3 0\n1 2 1 2\n2 1 1 -2\n"],
+        );
+        assert!(hermitian.check_hermitian(0.0).is_ok());
+        for listed in ["hermitian\n2 2\n3 0\n1 -2\n5 0\n", "general\n2 2\n3 0\n1 -2\n1 2\n5 0\n"] {
+            let image = read(&format!("%%MatrixMarket matrix array complex {listed}")).into_real_image().unwrap();
+            let rows: Vec<Vec<f64>> = (0..4).map(|i| (0..4).map(|j| image.element(i, j)).collect()).collect();
+            let expected = [[3.0, 1.0, 0.0, -2.0], [1.0, 5.0, 2.0, 0.0], [0.0, 2.0, 3.0, 1.0], [-2.0, 0.0, 1.0, 5.0]];
+            assert_eq!(rows, expected);
+        }
+        same(
+            "coordinate real skew-symmetric\n3 3 3\n2 1 4\n3 1 5\n3 2 6\n",
+            &[
+                "array real skew-symmetric\n3 3\n4\n5\n6\n",
+                "array integer general\n3 3\n0\n4\n5\n-4\n0\n6\n-5\n-6\n0\n",
+            ],
+        );
+        same(
+            "coordinate real symmetric\n2 2 3\n1 1 1\n2 1 2\n2 2 3\n",
+            &["array real symmetric\n2 2\n1\n2\n3\n", "array complex symmetric\n2 2\n1 0\n2 0\n3 0\n"],
+        );
+        same("coordinate real general\n0 0 0\n", &["array real general\n0 0\n", "array real skew-symmetric\n0 0\n"]);
+        same("coordinate real general\n1 1 0\n", &["array real skew-symmetric\n1 1\n"]);
+        assert!(
+            read("%%MatrixMarket matrix coordinate complex symmetric\n2 2 1\n2 1 0 1\n")
+                .check_hermitian(1e-12)
+                .is_err()
+        );
+    }
+
+    #[test]
     fn what_is_refused_is_named_with_its_line() {
         let header = "%%MatrixMarket matrix coordinate real general\n";
         for (text, said) in [
             (String::new(), "the file is empty"),
             ("\n".into(), "line 1: expected '%%MatrixMarket"),
-            ("%%MatrixMarket matrix array real general\n2 2\n".into(), "line 1"),
-            ("%%MatrixMarket matrix coordinate complex general\n".into(), "complex"),
-            ("%%MatrixMarket matrix coordinate real skew-symmetric\n".into(), "skew-symmetric"),
+            ("%%MatrixMarket matrix array pattern general\n2 2\n".into(), "line 1"),
+            ("%%MatrixMarket matrix coordinate real hermitian\n".into(), "hermitian matrices complex"),
+            ("%%MatrixMarket matrix coordinate pattern skew-symmetric\n".into(), "skew-symmetric"),
+            ("%%MatrixMarket vector array real general\n".into(), "line 1"),
+            ("%%MatrixMarket matrix array real general\n2 2 4\n".into(), "line 2: expected two whole numbers"),
+            ("%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n".into(), "3 elements instead of the 4"),
+            ("%%MatrixMarket matrix array real general\n1 1\n1 2\n".into(), "line 3: expected a value"),
+            ("%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 2\n".into(), "and an imaginary part"),
+            ("%%MatrixMarket matrix coordinate complex hermitian\n1 1 1\n1 1 2 1\n".into(), "line 3: the diagonal"),
+            ("%%MatrixMarket matrix coordinate real skew-symmetric\n1 1 1\n1 1 2\n".into(), "line 3: the diagonal"),
+            ("%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 2 nan\n".into(), "nan is not a finite"),
+            ("%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 2 1\n".into(), "where real ones are needed"),
             (format!("{header}% only this\n"), "line 3: expected three whole numbers"),
             (format!("{header}2 2\n"), "line 2: expected three whole numbers"),
             (format!("{header}2 3 1\n1 1 1\n"), "line 2: the matrix has 2 rows and 3 columns"),
@@ -319,7 +516,7 @@ mod tests {
                 format!("{}2 2 1\n1 1 18446744073709551615\n", header.replace("real", "unsigned-integer")),
                 "line 3: 18446744073709551615",
             ),
-            (format!("{}2 2 1\n1 2 1\n", header.replace("general", "symmetric")), "line 3: a symmetric file"),
+            (format!("{}2 2 1\n1 2 1\n", header.replace("general", "symmetric")), "line 3: a symmetric, hermitian"),
         ] {
             let error = read(&text).unwrap_err().to_string();
             assert!(error.contains(said), "{text:?}: {error}");

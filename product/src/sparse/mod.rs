@@ -8,6 +8,7 @@
 //! | file | question it answers |
 //! |---|---|
 //! | `csr` | what is a matrix before a format is chosen? |
+//! | `hypercomplex` | what is one of complex numbers or quaternions? |
 //! | `matrix_market`, `npz` | which sources are there? |
 //! | `statistics` | how long are its rows, and what would each format take? |
 //! | `layout` | how is it cut into parts and blocks? |
@@ -25,6 +26,7 @@ mod csr;
 mod halo;
 mod host;
 mod hybrid;
+mod hypercomplex;
 mod kernels;
 mod layout;
 mod made;
@@ -44,10 +46,11 @@ pub use choose::{Candidate, FormatChoice, FormatName, FormatRanking, FormatReque
 pub use csr::{Csr, CsrError};
 pub use halo::{CardRows, Halo};
 pub use hybrid::{Columns, LayoutError, PartTables, SYMMETRY, Stored, Values, start_word};
+pub use hypercomplex::{HypercomplexMatrix, NumberKind};
 pub use kernels::plans_by_vectors;
 pub use layout::{Format, Layout, PartLayout, RowCut, StorageKind, Target};
 pub use made::MadeRows;
 pub use matrix_market::{MatrixMarketError, read_matrix_market};
-pub use npz::{NpzError, Triangle, read_npz, read_npz_vector};
+pub use npz::{HypercomplexVector, NpzError, Triangle, read_npz, read_npz_vector};
 pub use operator::{SparseError, SparseOperator};
 pub use statistics::{CountedFormat, FormatBytes, RowStatistics, memory_table};

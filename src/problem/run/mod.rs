@@ -4,8 +4,8 @@
 //! problem + RunContext → device → what will be resident → solve → averages → Outcome, files that only a family has
 //! ```
 //!
-//! [`Solvable::solve`] is what all problems do; lattice models and molecules are solved by `diagonalise`, and what they
-//! do differently stands in `lattice` and `molecule`; the others in `chain` and `tensors`. [`solve_sweep`] solves the points of a sweep of parameters, on several cards as a `queue`. A [`RunObserver`] sees what is
+//! [`Solvable::solve`] is what all problems do; lattice models, molecules and matrices are solved by `diagonalise`, and what they
+//! do differently stands in `lattice`, `molecule` and `matrix`; the others in `chain` and `tensors`. [`solve_sweep`] solves the points of a sweep of parameters, on several cards as a `queue`. A [`RunObserver`] sees what is
 //! planned and how it goes on.
 
 mod chain;
@@ -14,6 +14,7 @@ mod device;
 mod diagonalise;
 mod entanglement;
 mod lattice;
+mod matrix;
 mod molecule;
 mod molecule_levels;
 mod orbitals;
@@ -29,7 +30,7 @@ pub use device::open_device;
 pub(crate) use device::{ChosenDevice, choose_device};
 pub use sweep::solve_sweep;
 
-use super::{ChainProblem, Family, LatticeProblem, MoleculeProblem, Problem, TensorProblem};
+use super::{ChainProblem, Family, LatticeProblem, MatrixProblem, MoleculeProblem, Problem, TensorProblem};
 use crate::Error;
 use crate::input::InputFile;
 use crate::report::{Outcome, StateVectors};
@@ -119,6 +120,7 @@ pub fn solvable(file: InputFile) -> Result<Box<dyn Solvable + Send>, Error> {
         InputFile::Ci(file) => Box::new(MoleculeProblem::read(*file)?),
         InputFile::Dmrg(file) => Box::new(ChainProblem::new(*file)?),
         InputFile::Su3(file) => Box::new(TensorProblem::new(*file)),
+        InputFile::Matrix(file) => Box::new(MatrixProblem::new(*file)),
         sweep @ InputFile::Sweep(_) => {
             let why = "this takes one problem; give every swept key one value";
             return Err(Error::not_of_family(Family::from_file(&sweep), "a sweep", why));
@@ -155,6 +157,31 @@ impl Solvable for MoleculeProblem {
 
     fn tune(&self, device: &Device) -> Result<Tuning, Error> {
         Ok(crate::ci::CiProblem::tune(&self.solve(), &self.file.name, device)?)
+    }
+}
+
+impl Solvable for MatrixProblem {
+    fn solve(&self, context: &RunContext) -> Result<Solved<'_>, Error> {
+        diagonalise::solve::<f64, _>(self, context)
+    }
+
+    fn folder(&self) -> Option<&Path> {
+        self.file.output.folder.as_deref()
+    }
+
+    fn check_shapes(&self) -> Result<(), Error> {
+        Err(MatrixProblem::one_shape())
+    }
+
+    fn tune(&self, _: &Device) -> Result<Tuning, Error> {
+        Err(MatrixProblem::one_shape())
+    }
+}
+
+impl MatrixProblem {
+    fn one_shape() -> Error {
+        let why = "its format is chosen by bytes; `eigenforge spmv FILE --race` times the formats of a real matrix";
+        Error::not_of_family(Family::Matrix, "tune", why)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The table: a line a cell. `@L`, `@C`, `@D`, `@S` are a lattice model, a molecule, a chain and an interaction, `@F` a force; other `@x` are paths of the
+//! The table: a line a cell. `@L`, `@C`, `@D`, `@S`, `@M` are a lattice model, a molecule, a chain, an interaction and a matrix, `@F` a force; other `@x` are paths of the
 //! test's own.
 
 use super::Expected::{self, Changes, Compiles, Fails, OnACard, Refused, Runs, Shows, Writes};
@@ -21,10 +21,12 @@ const L: &str = "lattice";
 const C: &str = "ci";
 const D: &str = "dmrg";
 const S: &str = "su3";
+const M: &str = "matrix";
 const ANY: &str = "any";
 
 const JISP: &str = "tests/data/su3/jisp16_Nmax20_hw20.0_rel.dat";
 const WATER: &str = "tests/data/ci/H2O_sto3g_0.96.FCIDUMP";
+const QUATERNIONS: &str = "tests/data/matrices/quat24_ring.npz";
 const NPZ: &str = "tests/data/ci_matrices/H2O_sto3g_0.96_det_levfull.npz";
 
 /// The number before " multiplies".
@@ -75,6 +77,51 @@ pub const ROWS: &[Row] = &[
     row("solve", "sectors", C, &["@C", "--device", "cpu"], &["--sectors", "all"], Refused(&["--sectors", "[ci]"])),
     row("solve", "sectors", D, &["@D", "--device", "cpu"], &["--sectors", "all"], Refused(&["--sectors", "[dmrg]"])),
     row("solve", "sectors", S, &["@S", "--device", "cpu"], &["--sectors", "all"], Refused(&["--sectors", "[su3]"])),
+    // matrices
+    row("solve", "", M, &["@M", "--device", "cpu"], &[], Runs("real symmetric matrix of 60 rows")),
+    row("solve", "", M, &[QUATERNIONS, "--device", "cpu"], &[], Runs("-1.991477")),
+    row("solve", "device", M, &["@M", "--solver", "lanczos"], &["--device", "sim"], Runs("simulation of the CUDA text")),
+    row("solve", "solver", M, &["@M", "--device", "cpu"], &["--solver", "lobpcg"], Shows("converged by lobpcg")),
+    row("solve", "states", M, &["@M", "--device", "cpu"], &["--states", "2"], Shows("2 states")),
+    row("solve", "states", M, &[QUATERNIONS, "--device", "cpu"], &["--states", "all"], Shows("all states")),
+    row("solve", "states", M, &["@M", "--device", "cpu"], &["--states", "61"], Refused(&["61", "60"])),
+    row("solve", "sectors", M, &["@M", "--device", "cpu"], &["--sectors", "all"], Refused(&["--sectors", "a matrix"])),
+    row("solve", "tolerance", M, &["@M", "--device", "cpu"], &["--tolerance", "1e-5"], Shows("tolerance 1e-5")),
+    row("solve", "max-iterations", M, &["@M", "--device", "cpu"], &["--max-iterations", "999"], Shows("at most 999 iterations")),
+    row("solve", "seed", M, &["@M", "--device", "cpu"], &["--seed", "5"], Shows("seed 5")),
+    row("solve", "output", M, &["@M", "--device", "cpu"], &["--output", "@out-m"], Writes("@out-m/report.json")),
+    row("solve", "vectors", M, &["@M", "--device", "cpu", "--output", "@v-m"], &["--vectors"], Writes("@v-m/vectors.npz")),
+    row("solve", "vectors", M, &[QUATERNIONS, "--device", "cpu", "--output", "@v-q"], &["--vectors"], Writes("@v-q/vectors.npz")),
+    row("solve", "checkpoint", M, &["@M", "--device", "cpu"], &["--checkpoint", "@c-m", "--checkpoint-every", "0"], Writes("@c-m")),
+    row("solve", "checkpoint-every", M, &["@M", "--device", "cpu"], &["--checkpoint", "@e-m", "--checkpoint-every", "0"], Writes("@e-m")),
+    row("solve", "resume", M, &["@M", "--device", "cpu", "--solver", "lanczos", "--checkpoint", "@r-m", "--checkpoint-every", "0"], &["--resume"], Changes(fewer_multiplies)),
+    row("solve", "no-tune", M, &["@M", "--device", "cuda"], &["--no-tune"], Refused(&["--no-tune", "a matrix"])),
+    row("solve", "override", M, &["@M", "--device", "cpu"], &["--override", "@edits-m"], Refused(&["does not run generated kernels"])),
+    row("solve", "override", M, &["@M", "--device", "cuda"], &["--override", "@edits-m"], OnACard("by dense")),
+    row("solve", "trace", M, &["@M", "--device", "cpu"], &["--trace", "@t-m.json"], Writes("@t-m.json")),
+    row("solve", "json", M, &["@M", "--device", "cpu"], &["--json"], Shows("\"energies\"")),
+    row("inspect", "", M, &["@M"], &[], Runs("__global__")),
+    row("inspect", "stage", M, &["@M"], &["--stage", "ir"], Runs("60 rows")),
+    row("inspect", "stage", M, &["@M"], &["--stage", "ir-ron"], Refused(&["--stage ir-ron", "a matrix"])),
+    row("inspect", "stage", M, &["@M"], &["--stage", "plan"], Runs("format of the matrix")),
+    row("inspect", "stage", M, &["@M"], &["--stage", "cost"], Shows("flop/byte")),
+    row("inspect", "kernel", M, &["@M"], &["--kernel", "nonesuch"], Refused(&["nonesuch", "matrix"])),
+    row("inspect", "machine", M, &["@M", "--stage", "cost"], &["--machine", "a100"], Shows("of NVIDIA A100-SXM4-80GB")),
+    row("inspect", "cards", M, &["@M", "--stage", "plan"], &["--cards", "2"], Shows("each collects the elements of x")),
+    row("inspect", "ranks", M, &["@M", "--stage", "plan"], &["--ranks", "2"], Refused(&["--ranks", "start it as one process"])),
+    row("inspect", "json", M, &["@M", "--stage", "cost"], &["--json"], Shows("\"floor_seconds\"")),
+    row("inspect", "arch", M, &["@M"], &["--arch", "sm_80"], Refused(&["--arch", "--stage cuda", "it is for"])),
+    row("inspect", "dump", M, &["@M"], &["--dump", "@dump-m"], Writes("@dump-m")),
+    row("inspect", "force", M, &["@M", "--dump", "@edits-m"], &["--force"], Runs("wrote")),
+    row("inspect", "override", M, &["@M"], &["--override", "@marked-m"], Shows("edited by hand")),
+    row("build", "", M, &["@M", "--arch", "sm_90"], &[], Compiles("kernel files for 1 architectures")),
+    row("build", "arch", M, &["@M"], &["--arch", "sm_90"], Compiles("sm_90")),
+    row("build", "override", M, &["@M", "--arch", "sm_90"], &["--override", "@marked-m"], Compiles("overridden")),
+    row("tune", "", M, &["@M"], &[], Refused(&["tune", "a matrix", "spmv"])),
+    row("spectrum", "", M, &["@M"], &[], Refused(&["spectrum", "lattice models"])),
+    row("thermal", "", M, &["@M"], &[], Refused(&["thermal", "lattice models"])),
+    row("evolve", "", M, &["@M"], &[], Refused(&["evolve", "lattice models"])),
+    row("export", "", M, &["@M", "--output", "@h.mtx"], &[], Refused(&["export", "a matrix"])),
     // sweeps
     row("solve", "", L, &["@lattice_sweep.toml", "--device", "cpu"], &[], Runs("2 points in")),
     row("solve", "", C, &["@molecule_sweep.toml", "--device", "cpu"], &[], Runs("2 points in")),
@@ -288,6 +335,9 @@ pub const ROWS: &[Row] = &[
     row("spmv", "no-race", C, &["@C", "--device", "cpu"], &["--no-race"], Refused(&["--no-race", "card"])),
     row("spmv", "no-race", C, &["@C", "--device", "cuda"], &["--no-race"], OnACard("the floor")),
     row("spmv", "repeats", C, &[NPZ, "--device", "cpu"], &["--repeats", "2"], Runs("the floor")),
+    row("spmv", "x", C, &[NPZ, "--device", "cpu", "--repeats", "1"], &["--x", NPZ], Runs("the floor")),
+    row("spmv", "x", C, &[NPZ, "--device", "cpu", "--vectors", "2"], &["--x", NPZ], Refused(&["--x", "--vectors"])),
+    row("spmv", "y", C, &[NPZ, "--device", "cpu", "--repeats", "1"], &["--y", "@y.npz"], Writes("@y.npz")),
     row("spmv", "json", C, &["@C", "--device", "cpu"], &["--json"], Shows("\"milliseconds\"")),
     // export
     row("spectrum", "", L, &["@spectrum.toml"], &[], Runs("weight of all curves")),

@@ -13,13 +13,17 @@ const PIECE: usize = 1 << 16;
 /// The contents of the header: `{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ArrayHeader {
-    /// `f`, `i`, `u`, `b` for numbers.
+    /// `f`, `i`, `u`, `b` for real numbers, `c` for complex ones.
     kind: u8,
     big_endian: bool,
+    /// Whether the first index of several runs fastest.
+    by_columns: bool,
     /// Bytes of an element.
     size: u64,
     /// Elements.
     pub count: u64,
+    /// Lengths of its dimensions.
+    pub shape: Vec<u64>,
     /// Bytes of the header, including the magic number.
     length: u64,
 }
@@ -48,8 +52,10 @@ impl ArrayHeader {
         let wrong = || format!("has the header `{}`", String::from_utf8_lossy(&text).trim());
         let text = std::str::from_utf8(&text).map_err(|_| wrong())?;
         let (kind, big_endian, size) = descr(text).ok_or_else(wrong)?;
-        let count = shape(text).ok_or_else(wrong)?;
-        Ok(ArrayHeader { kind, big_endian, size, count, length: (8 + wide + length) as u64 })
+        let shape = shape(text).ok_or_else(wrong)?;
+        let count = shape.iter().try_fold(1u64, |product, length| product.checked_mul(*length)).ok_or_else(wrong)?;
+        let by_columns = value(text, "fortran_order").is_some_and(|order| order.starts_with("True"));
+        Ok(ArrayHeader { kind, big_endian, by_columns, size, count, shape, length: (8 + wide + length) as u64 })
     }
 
     /// Bytes of header and elements together; `None` past 64 bits.
@@ -78,6 +84,32 @@ impl ArrayHeader {
             }),
             _ => Err("is not one of real numbers (f64, f32 or integers)".into()),
         }
+    }
+
+    /// Real parts of each number, by its shape and type: 1 of (n,), 2 if these are complex, 4 of (n, 4).
+    pub(super) fn parts(&self) -> Result<usize, String> {
+        match (&self.shape[..], self.kind) {
+            ([_], b'c') => Ok(2),
+            ([_], _) => Ok(1),
+            ([_, 4], kind) if kind != b'c' && !self.by_columns => Ok(4),
+            ([_, 4], b'c') => Err("has complex numbers in rows of 4; quaternions are 4 real numbers each".into()),
+            ([_, 4], _) => Err("has its columns one after the other; save numpy.ascontiguousarray(data)".into()),
+            (shape, _) => {
+                Err(format!("has the shape {shape:?}; expected (n,), or (n, 4) of quaternions a + b i + c j + d k"))
+            }
+        }
+    }
+
+    /// The parts of its numbers, number by number: complex numbers as two real ones, others as they are.
+    pub(super) fn parts_in_turn(&self, source: impl Read) -> Result<Vec<f64>, String> {
+        if self.kind != b'c' {
+            return self.reals(source);
+        }
+        if ![8, 16].contains(&self.size) {
+            return Err("is not one of complex128 or complex64".into());
+        }
+        let halves = ArrayHeader { kind: b'f', size: self.size / 2, count: 2 * self.count, ..self.clone() };
+        halves.reals(source)
     }
 
     /// The characters of a single string, of one or four bytes each.
@@ -139,11 +171,11 @@ fn descr(header: &str) -> Option<(u8, bool, u64)> {
     (["<", ">", "|", "="].contains(&order) && size > 0).then_some((kind, order == ">", size))
 }
 
-/// Elements of `(2, 3)`; 1 of `()`.
-fn shape(header: &str) -> Option<u64> {
+/// 2 and 3 of `(2, 3)`; nothing of `()`.
+fn shape(header: &str) -> Option<Vec<u64>> {
     let (shape, _) = value(header, "shape")?.strip_prefix('(')?.split_once(')')?;
     let lengths = shape.split(',').map(str::trim).filter(|length| !length.is_empty());
-    lengths.map(|length| length.parse::<u64>().ok()).try_fold(1u64, |product, length| product.checked_mul(length?))
+    lengths.map(|length| length.parse().ok()).collect()
 }
 
 #[cfg(test)]
@@ -180,6 +212,28 @@ mod tests {
         for other in ["<c16", "|O8", "<f2", "|S3"] {
             assert!(reals(other, 1, &[0; 16]).unwrap_err().contains("real numbers"), "{other}");
         }
+    }
+
+    #[test]
+    fn numbers_of_several_parts() {
+        let read = |descr: &str, shape: &str, bytes: &[u8]| {
+            let file = file(descr, shape, bytes);
+            let mut source = file.as_slice();
+            let header = ArrayHeader::read(&mut source)?;
+            Ok::<_, String>((header.parts()?, header.parts_in_turn(source)?))
+        };
+        let bytes = |numbers: &[f64]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
+        let four = [1.0, -2.0, 3.0, 0.5];
+        assert_eq!(read("<f8", "(4,)", &bytes(&four)).unwrap(), (1, four.to_vec()));
+        assert_eq!(read("<c16", "(2,)", &bytes(&four)).unwrap(), (2, four.to_vec()));
+        let halves = four.iter().flat_map(|number| (*number as f32).to_be_bytes()).collect::<Vec<u8>>();
+        assert_eq!(read(">c8", "(2,)", &halves).unwrap(), (2, four.to_vec()));
+        assert_eq!(read("<f8", "(1, 4)", &bytes(&four)).unwrap(), (4, four.to_vec()));
+        for (descr, shape) in [("<f8", "(4, 1)"), ("<f8", "(2, 2)"), ("<f8", "(1, 1, 4)"), ("<f8", "()")] {
+            assert!(read(descr, shape, &bytes(&four)).unwrap_err().contains("expected (n,)"), "{shape}");
+        }
+        assert!(read("<c16", "(1, 4)", &bytes(&[0.0; 8])).unwrap_err().contains("4 real numbers each"));
+        assert!(read("<c32", "(1,)", &bytes(&four)).unwrap_err().contains("complex128"));
     }
 
     #[test]

@@ -1,14 +1,18 @@
 //! SciPy's `save_npz`: a CSR or CSC matrix as an archive of NumPy arrays `data`, `indices`, `indptr`, `shape`,
 //! `format`.
 //!
-//! In: the file, and whether it holds the whole matrix or the upper triangle of a symmetric one (A = U + triu(U, 1)ᵀ).
-//! Out: a [`Csr`]. Values may be f64, f32 or integers, indices 32 or 64 bits; rows may have columns in any order, and
-//! equal ones are added. Lengths are checked before anything is inflated, and memory is allocated only for data that are
+//! In: the file, and whether it holds the whole matrix or the upper triangle of a Hermitian one (A = U + triu(U, 1)†).
+//! Out: a [`HypercomplexMatrix`], or a [`Csr`] of real numbers. Values may be f64, f32 or integers, complex128 or complex64, or quaternions
+//! as rows of four real numbers; indices 32 or 64 bits; rows may have columns in any order, and
+//! equal ones are added. An archive without `format` holds a CSR matrix. Lengths are checked before anything is inflated, and memory is allocated only for data that are
 //! present.
 
 mod array;
+mod vector;
 
-use super::{Csr, CsrError};
+pub use vector::HypercomplexVector;
+
+use super::{Csr, CsrError, HypercomplexMatrix};
 use array::ArrayHeader;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::input_file::{FileKind, OpenedFile};
@@ -24,12 +28,12 @@ const ROOM_PER_BYTE: u64 = 256;
 /// Bytes per non-zero while a matrix is assembled, sorted and compressed.
 pub(super) const BYTES_A_NON_ZERO: u64 = 64;
 
-/// Which elements of a symmetric matrix a file holds.
+/// Which elements of a Hermitian matrix a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Triangle {
     /// All of them.
     Full,
-    /// Those on and above the diagonal; the others are their mirror images.
+    /// Those on and above the diagonal; the others are their conjugates.
     Upper,
 }
 
@@ -49,6 +53,16 @@ pub enum NpzError {
         "{}: array `{array}` {reason}; expected what scipy.sparse.save_npz writes for a CSR or CSC matrix", file.display()
     )]
     Array {
+        /// The file.
+        file: PathBuf,
+        /// The array's name.
+        array: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A vector that the matrix does not multiply.
+    #[error("{}: array `{array}` {reason}", file.display())]
+    Vector {
         /// The file.
         file: PathBuf,
         /// The array's name.
@@ -89,52 +103,88 @@ pub enum NpzError {
     },
 }
 
-/// Reads a matrix.
+/// Reads a matrix of real numbers.
 ///
 /// # Errors
-/// A file that `save_npz` does not write, or whose arrays do not form a square matrix of finite numbers.
+/// A file that `save_npz` does not write, or whose arrays do not form a square matrix of finite real numbers.
 pub fn read_npz(file: &Path, triangle: Triangle) -> Result<Csr, NpzError> {
-    let mut archive = Archive::open(file)?;
-    let rows = archive.rows()?;
-    let by_columns = archive.is_by_columns()?;
-    let [pointers, places, non_zeros] = ["indptr", "indices", "data"].map(|array| archive.count(array));
-    let (pointers, places, non_zeros) = (pointers?, places?, non_zeros?);
-    if i64::try_from(pointers).ok() != rows.checked_add(1) {
-        return Err(archive.wrong("indptr", format!("has {pointers} numbers for {rows} rows")));
+    let matrix = HypercomplexMatrix::read_npz(file, triangle)?;
+    let reason = format!("is of {} numbers where real ones are needed", matrix.kind());
+    matrix.into_real().ok_or_else(|| NpzError::Array { file: file.into(), array: "data", reason })
+}
+
+impl HypercomplexMatrix {
+    /// Reads a matrix of real numbers, of complex128 or complex64, or of quaternions: `data` of the shape (n, 4).
+    ///
+    /// # Errors
+    /// A file that `save_npz` does not write, or whose arrays do not form a square matrix of finite numbers.
+    pub fn read_npz(file: &Path, triangle: Triangle) -> Result<HypercomplexMatrix, NpzError> {
+        let mut archive = Archive::open(file)?;
+        let rows = archive.rows()?;
+        let by_columns = archive.is_by_columns()?;
+        let parts = archive.read("data", |header, _| header.parts())?;
+        let non_zeros = archive.read("data", |header, _| Ok(header.shape[0]))?;
+        let [pointers, places] = ["indptr", "indices"].map(|array| archive.count(array));
+        let (pointers, places) = (pointers?, places?);
+        if i64::try_from(pointers).ok() != rows.checked_add(1) {
+            return Err(archive.wrong("indptr", format!("has {pointers} numbers for {rows} rows")));
+        }
+        if places != non_zeros {
+            return Err(archive.wrong("indices", format!("has {places} numbers for {non_zeros} values")));
+        }
+        let bytes =
+            non_zeros.saturating_mul(BYTES_A_NON_ZERO * parts as u64).saturating_add(pointers.saturating_mul(16));
+        let fits = Device::cpu().check_memory(&format!("a matrix of {non_zeros} non-zeros"), bytes);
+        fits.map_err(|error| NpzError::File { file: file.into(), reason: error.to_string() })?;
+        let indptr = archive.integers("indptr")?;
+        let indices = archive.integers("indices")?;
+        let values = archive.read("data", |header, rest| header.parts_in_turn(rest))?;
+        if let Some(index) = indices.iter().find(|index| !(0..rows).contains(index)) {
+            return Err(archive.wrong("indices", format!("has {index}, outside 0..{rows}")));
+        }
+        let ends = indptr.first() == Some(&0) && indptr.last() == Some(&(indices.len() as i64));
+        if !ends || indptr.windows(2).any(|pair| pair[0] > pair[1]) {
+            return Err(archive.wrong("indptr", format!("does not ascend from 0 to {}", indices.len())));
+        }
+        let stored = CompressedArrays { rows: rows as usize, by_columns, indptr, indices, values, parts };
+        let parts = (0..parts).map(|part| stored.part(part, triangle, file)).collect::<Result<Vec<Csr>, NpzError>>()?;
+        Ok(HypercomplexMatrix::new(parts))
     }
-    if places != non_zeros {
-        return Err(archive.wrong("indices", format!("has {places} numbers for {non_zeros} values")));
-    }
-    let bytes = non_zeros.saturating_mul(BYTES_A_NON_ZERO).saturating_add(pointers.saturating_mul(16));
-    let fits = Device::cpu().check_memory(&format!("a matrix of {non_zeros} non-zeros"), bytes);
-    fits.map_err(|error| NpzError::File { file: file.into(), reason: error.to_string() })?;
-    let indptr = archive.integers("indptr")?;
-    let indices = archive.integers("indices")?;
-    let values = archive.reals("data")?;
-    if let Some(index) = indices.iter().find(|index| !(0..rows).contains(index)) {
-        return Err(archive.wrong("indices", format!("has {index}, outside 0..{rows}")));
-    }
-    let ends = indptr.first() == Some(&0) && indptr.last() == Some(&(values.len() as i64));
-    if !ends || indptr.windows(2).any(|pair| pair[0] > pair[1]) {
-        return Err(archive.wrong("indptr", format!("does not ascend from 0 to {}", values.len())));
-    }
-    let mut triplets = Vec::with_capacity(values.len());
-    for (line, pair) in indptr.windows(2).enumerate() {
-        for k in pair[0] as usize..pair[1] as usize {
-            let (row, column) = (line as u32, indices[k] as u32);
-            let (row, column) = if by_columns { (column, row) } else { (row, column) };
-            triplets.push((row, column, values[k]));
-            if triangle == Triangle::Upper {
-                if column < row {
-                    return Err(NpzError::BelowDiagonal { file: file.into(), row: row as usize, column });
-                }
-                if column > row {
-                    triplets.push((column, row, values[k]));
+}
+
+/// The arrays of a matrix, checked against each other.
+struct CompressedArrays {
+    rows: usize,
+    by_columns: bool,
+    indptr: Vec<i64>,
+    indices: Vec<i64>,
+    /// The parts of each number in turn.
+    values: Vec<f64>,
+    parts: usize,
+}
+
+impl CompressedArrays {
+    /// One part of its numbers as a matrix.
+    fn part(&self, part: usize, triangle: Triangle, file: &Path) -> Result<Csr, NpzError> {
+        let mut triplets = Vec::with_capacity(self.indices.len());
+        let conjugate = if part == 0 { 1.0 } else { -1.0 };
+        for (line, pair) in self.indptr.windows(2).enumerate() {
+            for k in pair[0] as usize..pair[1] as usize {
+                let (row, column, value) = (line as u32, self.indices[k] as u32, self.values[k * self.parts + part]);
+                let (row, column) = if self.by_columns { (column, row) } else { (row, column) };
+                triplets.push((row, column, value));
+                if triangle == Triangle::Upper {
+                    if column < row {
+                        return Err(NpzError::BelowDiagonal { file: file.into(), row: row as usize, column });
+                    }
+                    if column > row {
+                        triplets.push((column, row, conjugate * value));
+                    }
                 }
             }
         }
+        of_triplets(self.rows, triplets).map_err(|source| NpzError::Matrix { file: file.into(), source })
     }
-    of_triplets(rows as usize, triplets).map_err(|source| NpzError::Matrix { file: file.into(), source })
 }
 
 /// A vector stored with a matrix, such as the `x` and `y` = A x of a reference file.
@@ -229,8 +279,11 @@ impl Archive<'_> {
         self.read(array, |header, _| Ok(header.count))
     }
 
-    /// Whether it is CSC, from the array of one string that SciPy writes.
+    /// Whether it is CSC, from the array of one string that SciPy writes; without it rows are compressed.
     fn is_by_columns(&mut self) -> Result<bool, NpzError> {
+        if self.archive.index_for_name("format.npy").is_none() {
+            return Ok(false);
+        }
         let name = self.read("format", |header, rest| header.word(rest))?;
         match name.as_str() {
             "csr" => Ok(false),
