@@ -177,6 +177,12 @@ impl Terms {
         let mut term = Term { coefficient, operators: Vec::new() };
         for here in first..=last {
             let site = sites.site(here);
+            let is_passed = product.iter().all(|factor| place(factor) != here);
+            let parities = product.iter().filter(|factor| factor.is_fermion() && place(factor) > here).count();
+            // Most sites of long-range terms: an even number of parities is the identity.
+            if is_passed && parities.is_multiple_of(2) {
+                continue;
+            }
             let mut matrix = Matrix::identity(site.dimension());
             let mut named = Vec::new();
             for factor in product {

@@ -53,6 +53,9 @@ impl<'p> OrbitalFindings<'p> {
         for averages in std::iter::once(&mut found.averages).chain(&mut found.state_averages) {
             remove_internal(averages, file);
         }
+        if file.model.observed.is_empty() {
+            found.state_averages.clear();
+        }
         let mut files: Vec<WriteFile<'p>> = Vec::new();
         if let Some(densities) = densities.filter(|found| found.two.is_some()) {
             files.push(Box::new(move |folder| densities.write(folder, orbitals)));
