@@ -131,11 +131,18 @@ pub(super) fn check(integrals: &Integrals, space: usize, irreps: Option<&[u8]>) 
         let found = [integrals.one.len(), integrals.two.len(), integrals.irreps.len()];
         return Err(MatrixError::Integrals { orbitals, found });
     }
-    let largest = irreps.map_or(0.0, |irreps| integrals.largest_forbidden(irreps));
-    if largest > FORBIDDEN * integrals.unit() {
-        return Err(MatrixError::Irreps { largest });
+    irreps.map_or(Ok(()), |irreps| integrals.check_irreps(irreps))
+}
+
+impl Integrals {
+    /// Checks that what irreps of the orbitals forbid is rounding.
+    ///
+    /// # Errors
+    /// [`MatrixError::Irreps`].
+    pub fn check_irreps(&self, irreps: &[u8]) -> Result<(), MatrixError> {
+        let largest = self.largest_forbidden(irreps);
+        if largest > FORBIDDEN * self.unit() { Err(MatrixError::Irreps { largest }) } else { Ok(()) }
     }
-    Ok(())
 }
 
 impl CiHamiltonian {

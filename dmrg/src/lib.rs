@@ -89,7 +89,7 @@ pub use chain::units::Units;
 pub use eigenforge_runtime::solvers::lean::{BasisChoice, TextChoice};
 pub use engine::card::most_targets;
 pub use error::DmrgError;
-pub use matrix_product::{MatrixProductState, SiteTensor, TensorBlock};
+pub use matrix_product::{MatrixProductState, SiteTensor, SiteTensorBlock};
 pub use measure::CutRecord;
 pub use memory::forecast::Forecast;
 pub use memory::refine::MemoryUse;

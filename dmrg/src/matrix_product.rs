@@ -14,7 +14,7 @@ use std::ops::Range;
 
 /// A block of a tensor: one state of the site, one sector of each bond.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TensorBlock {
+pub struct SiteTensorBlock {
     /// The state of the site.
     pub state: usize,
     /// Its states of the left bond.
@@ -33,7 +33,7 @@ pub struct SiteTensor {
     /// The charges of each state of the site.
     pub charges: Vec<Vec<i32>>,
     /// All blocks that are not zero.
-    pub blocks: Vec<TensorBlock>,
+    pub blocks: Vec<SiteTensorBlock>,
     /// Their values.
     pub values: Vec<f64>,
 }
@@ -92,7 +92,7 @@ impl MatrixProductState {
                 let left = lefts[block.kept_sector];
                 for part in &enlarged.parts[block.enlarged_sector] {
                     let right = rights[part.block];
-                    blocks.push(TensorBlock {
+                    blocks.push(SiteTensorBlock {
                         state: part.state,
                         left: left..left + block.columns,
                         right: right..right + part.dimension,

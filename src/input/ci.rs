@@ -50,12 +50,9 @@ pub(super) fn read(section: Section<'_>, is_chain: bool) -> Option<(CiSpec, Opti
     if !is_chain {
         check_basis(&section, &spec);
     }
-    if section.has("active") {
-        section.refuse_others(
-            "active",
-            &["frozen", "orbitals"],
-            "the list says which orbitals are active, and so which are frozen",
-        );
+    for key in ["frozen", "orbitals"].into_iter().filter(|key| section.has("active") && section.has(key)) {
+        let why = "the list says which orbitals are active, and so which are frozen";
+        section.problem(key, Wrong::Conflict { key, other: "active", why });
     }
     if spec.density && !spec.averages {
         let why = "density matrices are averages";

@@ -25,8 +25,11 @@ use std::collections::BTreeMap;
 
 /// The most orbitals of a chain: H has some 1.5 N⁴ terms of 130 bytes, 0.2 GB.
 const MOST_ORBITALS: usize = 30;
-/// Integrals below this are left out of H.
+/// Integrals below this, in Hartree or in parts of the largest if that is less, are left out of H.
 const SMALLEST: f64 = 1e-14;
+
+/// Keys whose errors are found when the integrals are read.
+const PLACED: [&str; 7] = ["fcidump", "two_sz", "frozen", "orbitals", "active", "irrep", "dipole"];
 
 /// The observable of the total spin.
 pub(crate) const S_SQUARED: &str = "orbital_chain_s_squared";
@@ -58,39 +61,54 @@ impl OrbitalChain {
     /// Reads the integrals and freezes and deletes orbitals.
     ///
     /// # Errors
-    /// What is wrong with the file, the orbitals, the electrons or the irrep.
-    fn read(ci: CiSpec) -> Result<OrbitalChain, String> {
-        let header = FcidumpHeader::read(&ci.fcidump).map_err(|error| error.to_string())?;
+    /// The key that is wrong, and what is wrong with the file, the orbitals, the electrons or the irrep.
+    fn read(ci: CiSpec) -> Result<OrbitalChain, (&'static str, String)> {
+        fn wrong<E: std::fmt::Display>(key: &'static str) -> impl Fn(E) -> (&'static str, String) {
+            move |error| (key, error.to_string())
+        }
+        let header = FcidumpHeader::read(&ci.fcidump).map_err(wrong("fcidump"))?;
         let rest = || ci.orbitals.unwrap_or(header.orbitals.saturating_sub(ci.frozen));
         let active = ci.active.as_ref().map_or_else(rest, Vec::len);
         if active > MOST_ORBITALS && active <= header.orbitals {
-            return Err(format!(
-                "a chain has at most {MOST_ORBITALS} orbitals, found {active} of the {} in {}: freeze the lowest with `frozen`, and \
+            return Err((
+                "fcidump",
+                format!(
+                    "a chain has at most {MOST_ORBITALS} orbitals, found {active} of the {} in {}: freeze the lowest with `frozen`, and \
                  keep fewer with `orbitals`",
-                header.orbitals,
-                ci.fcidump.display()
+                    header.orbitals,
+                    ci.fcidump.display()
+                ),
             ));
         }
-        let (mut integrals, symmetry) =
-            Integrals::read_with(&ci.fcidump, ci.symmetry).map_err(|error| error.to_string())?;
-        let number = |irrep| symmetry.number(irrep).map_err(|error| error.to_string());
+        let (mut integrals, symmetry) = Integrals::read_with(&ci.fcidump, ci.symmetry).map_err(wrong("fcidump"))?;
+        let number = |irrep| symmetry.number(irrep).map_err(wrong("irrep"));
         let irrep = ci.irrep.as_ref().map(number).transpose()?;
         if let Some(two_sz) = ci.two_sz {
-            integrals = integrals.with_two_sz(two_sz).map_err(|error| error.to_string())?;
+            integrals = integrals.with_two_sz(two_sz).map_err(wrong("two_sz"))?;
         }
-        let window = ci.window(integrals.orbitals, integrals.spins()).map_err(|error| error.to_string())?;
+        let key = match (&ci.active, ci.orbitals) {
+            (Some(_), _) => "active",
+            (None, Some(_)) if ci.frozen == 0 => "orbitals",
+            _ => "frozen",
+        };
+        let window = ci.window(integrals.orbitals, integrals.spins()).map_err(wrong(key))?;
         integrals = integrals.in_window(&window);
         if irrep.is_some() && integrals.irreps.is_empty() {
             let path = ci.fcidump.display();
-            return Err(format!("an irrep needs those of the orbitals, found no ORBSYM in {path}: leave `irrep` out"));
+            let what = format!("an irrep needs those of the orbitals, found no ORBSYM in {path}: leave `irrep` out");
+            return Err(("irrep", what));
+        }
+        if irrep.is_some() {
+            integrals.check_irreps(&integrals.irreps).map_err(wrong("irrep"))?;
         }
         if integrals.orbitals < 3 {
-            return Err(format!(
+            let what = format!(
                 "a chain has at least 3 orbitals, found {}: leave [dmrg] out to diagonalise the molecule exactly",
                 integrals.orbitals
-            ));
+            );
+            return Err(("fcidump", what));
         }
-        let read = |path| OneElectron::read_dipole(path, window.all).map_err(|error| error.to_string());
+        let read = |path| OneElectron::read_dipole(path, window.all).map_err(wrong("dipole"));
         let dipole = ci.dipole.as_ref().map(read).transpose()?;
         let dropped = drop_small(&mut integrals, irrep.is_some());
         let numbers = window.active.iter().map(|orbital| orbital + 1).collect();
@@ -212,9 +230,9 @@ fn drop_small(integrals: &mut Integrals, irreps: bool) -> f64 {
     let irrep = |p: usize| if irreps { integrals.irreps[p] - 1 } else { 0 };
     let pairs: Vec<(usize, u8)> =
         (0..n).flat_map(|p| (0..=p).map(move |q| (p, q))).map(|(p, q)| (pair(p, q), irrep(p) ^ irrep(q))).collect();
-    let mut dropped = 0.0;
+    let (mut dropped, smallest) = (0.0, SMALLEST * integrals.unit().min(1.0));
     let mut check = |value: &mut f64, allowed: bool| {
-        if value.abs() < SMALLEST || !allowed {
+        if value.abs() < smallest || !allowed {
             dropped += value.abs();
             *value = 0.0;
         }
@@ -243,6 +261,7 @@ pub(super) fn collect(
     file.refuse_others("dmrg", &["solve"], "[dmrg] has its own keys for what [solve] sets for a diagonalisation");
     let section = file.open("ci")?;
     let place = section.place("fcidump");
+    let places = PLACED.map(|key| (key, section.place(key)));
     let spec = ci::read(section, true);
     let observables = file
         .open("observables")
@@ -256,8 +275,10 @@ pub(super) fn collect(
         }
         match OrbitalChain::read(ci) {
             Ok(orbitals) => Some(orbitals),
-            Err(message) => {
-                problems.add(place.clone(), Wrong::Hamiltonian(message));
+            Err((key, message)) => {
+                let places = places.iter().find(|(known, _)| *known == key);
+                let place = places.map_or_else(|| place.clone(), |(_, own)| own.clone());
+                problems.add(place, Wrong::Value { key, message });
                 None
             }
         }

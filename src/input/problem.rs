@@ -204,6 +204,8 @@ pub enum Wrong {
     Conflict { key: &'static str, other: &'static str, why: &'static str },
     #[error("the observable `{name}`: {message}")]
     Observable { name: String, message: String },
+    #[error("`{key}`: {message}")]
+    Value { key: &'static str, message: String },
     #[error("the parameter `{name}`: {message}")]
     Parameter { name: String, message: String },
     #[error("the Hamiltonian: {0}")]
@@ -295,6 +297,7 @@ impl Wrong {
             | Wrong::OutOfRange { .. }
             | Wrong::Observable { .. }
             | Wrong::Parameter { .. }
+            | Wrong::Value { .. }
             | Wrong::Hamiltonian(_)
             | Wrong::Start(_)
             | Wrong::Force(_)
@@ -321,6 +324,7 @@ impl Wrong {
             Wrong::Conflict { other, .. } => format!("`{other}` is given too"),
             Wrong::Observable { .. }
             | Wrong::Parameter { .. }
+            | Wrong::Value { .. }
             | Wrong::Hamiltonian(_)
             | Wrong::Start(_)
             | Wrong::Force(_)

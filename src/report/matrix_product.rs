@@ -12,7 +12,7 @@
 //! `sector`, behind them the irrep if there is one. States of sites, and signs: dmrg/src/chain/site.rs.
 
 use super::{ReportError, publish};
-use crate::dmrg::{MatrixProductState, SiteTensor, TensorBlock};
+use crate::dmrg::{MatrixProductState, SiteTensor, SiteTensorBlock};
 use ndarray::{Array1, Array2};
 use ndarray_npy::{NpzReader, NpzWriter, ReadNpzError, ReadableElement, WriteNpzError};
 use std::fs::File;
@@ -53,8 +53,8 @@ pub(crate) fn write_matrix_products(
                     npz.add_array(format!("bond_{k}_{b}"), &table(bond))?;
                 }
                 for (p, tensor) in state.tensors.iter().enumerate() {
-                    let row = |block: &TensorBlock| {
-                        let TensorBlock { state, left, right, first } = block;
+                    let row = |block: &SiteTensorBlock| {
+                        let SiteTensorBlock { state, left, right, first } = block;
                         [*state, left.start, left.len(), right.start, right.len(), *first].map(|number| number as i64)
                     };
                     let rows: Vec<[i64; 6]> = tensor.blocks.iter().map(row).collect();
@@ -113,9 +113,9 @@ fn read_state(npz: &mut NpzReader<File>, sites: &[i64], k: usize) -> Result<Matr
                 && right.checked_add(rights)? <= bonds[p + 1].len()
                 && first.checked_add(lefts.checked_mul(rights)?)? <= values.len()
                 && lefts > 0;
-            fits.then(|| TensorBlock { state, left: left..left + lefts, right: right..right + rights, first })
+            fits.then(|| SiteTensorBlock { state, left: left..left + lefts, right: right..right + rights, first })
         };
-        let blocks = rows(npz, &name)?.into_iter().map(block).collect::<Option<Vec<TensorBlock>>>();
+        let blocks = rows(npz, &name)?.into_iter().map(block).collect::<Option<Vec<SiteTensorBlock>>>();
         let blocks = blocks.ok_or_else(|| format!("a row of its array `{name}` does not fit its bonds and values"))?;
         let site = usize::try_from(*site).map_err(|_| "its array `sites` has a negative number".to_string())?;
         tensors.push(SiteTensor { site, charges: own, blocks, values });

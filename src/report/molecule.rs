@@ -92,10 +92,11 @@ impl MoleculeRecord {
             let shown: Vec<String> = list.iter().take(SHOWN[0]).map(shown).collect();
             writeln!(out, "state {state}: {}", shown.join("  "))?;
         }
-        for TransitionRecord { to, energy, oscillator_strength, .. } in
-            self.transitions.iter().filter(|transition| transition.from == 0).take(SHOWN[1])
+        let of_first = |transition: &&TransitionRecord| transition.from == 0 || transition.to == 0;
+        for TransitionRecord { from, to, energy, oscillator_strength, .. } in
+            self.transitions.iter().filter(of_first).take(SHOWN[1])
         {
-            writeln!(out, "level 0 to {to}: {energy:.8} Hartree, oscillator strength {oscillator_strength:.6}")?;
+            writeln!(out, "level {from} to {to}: {energy:.8} Hartree, oscillator strength {oscillator_strength:.6}")?;
         }
         Ok(())
     }

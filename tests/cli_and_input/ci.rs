@@ -163,6 +163,14 @@ fn transitions_and_leading_determinants_follow_from_the_files() {
         let [from, to] = ["from", "to"].map(|key| transition[key].as_u64().unwrap() as usize);
         assert_close(&[spins[from]], &[spins[to]], 1e-6);
     }
+    // From the other end of the spectrum the lower level of a pair is still the one that absorbs.
+    let wish = format!("{wish}[solve]\nwhich = \"highest\"\n");
+    let highest = solved(&[&file(folder.path(), "H2O_sto3g_0.96", &wish), "--device", "cpu"]);
+    for transition in highest["transitions"].as_array().unwrap() {
+        let [from, to] = ["from", "to"].map(|key| transition[key].as_u64().unwrap());
+        assert!(from > to && transition["energy"].as_f64().unwrap() > 0.0, "{transition}");
+        assert!(transition["oscillator_strength"].as_f64().unwrap() >= 0.0, "{transition}");
+    }
     for (state, dipole) in found["dipoles"].as_array().unwrap().iter().enumerate() {
         let own: Vec<f64> = (0..3).map(|axis| moment(axis, state, state)).collect();
         assert_close(&numbers(dipole), &own, 1e-9);

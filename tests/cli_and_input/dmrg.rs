@@ -230,7 +230,7 @@ fn options_of_a_diagonalisation_are_refused_by_name() {
     for (options, said) in [
         (vec!["--solver", "lanczos"], "--solver is not available for DMRG (a file with [dmrg])"),
         (vec!["--states", "3"], "`states`, the states kept"),
-        (vec!["--vectors"], "--vectors is not available for DMRG"),
+        (vec!["--vectors"], "--vectors needs a folder to write to"),
         (vec!["--checkpoint", "saved", "--checkpoint-every", "5"], "DMRG saves after every"),
     ] {
         let output = run(&[&["solve", input.as_str()][..], &options].concat());

@@ -33,6 +33,7 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
             &["block"],
             &["sweep_plan"],
             &["engine", "options"],
+            &["matrix_product"],
             &["sweep"],
             &["expansion"],
             &["memory", "measure"],
@@ -75,12 +76,12 @@ const LARGEST_CIRCLES: [(&str, usize); 13] = [
 /// each by itself), and methods and fields of public types. A change that needs more says why in its commit, and one that needs fewer
 /// lowers the number.
 const MOST_REACHED: [(&str, Surface); 11] = [
-    ("src", Surface { names: 197, members: 766 }),
+    ("src", Surface { names: 201, members: 787 }),
     ("core/src", Surface { names: 148, members: 484 }),
-    ("product/src", Surface { names: 83, members: 252 }),
+    ("product/src", Surface { names: 94, members: 294 }),
     ("exact/src", Surface { names: 58, members: 237 }),
-    ("ci/src", Surface { names: 69, members: 292 }),
-    ("dmrg/src", Surface { names: 67, members: 497 }),
+    ("ci/src", Surface { names: 69, members: 293 }),
+    ("dmrg/src", Surface { names: 70, members: 510 }),
     ("tensors/src", Surface { names: 61, members: 310 }),
     ("runtime/src", Surface { names: 327, members: 983 }),
     ("templates/src", Surface { names: 171, members: 1010 }),

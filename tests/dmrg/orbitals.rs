@@ -267,7 +267,26 @@ fn what_is_refused_is_named() {
     expect("two_sz = 1", "", &["MS2 = 1"]);
     expect("", "[lattice]\nkind = \"chain\"", &["`lattice` and `ci`"]);
     expect("", "[solve]\nstates = 2", &["`solve` and `dmrg`"]);
-    expect("", "[output]\nvectors = true", &["`vectors` and `dmrg`"]);
+    expect("active = [3, 4, 9]", "", &["`active`", "from 1 to 7", "found 9"]);
+    expect("active = [3, 4]\nfrozen = 1", "", &["`frozen` and `active` cannot both be given"]);
+    expect(
+        "active = [3, 5, 6, 7]",
+        "order = [3, 5, 6, 4]",
+        &["each of the 4 orbitals once: 3, 5, 6, 7", "4, which is none"],
+    );
+    expect("dipole = \"nope\"", "", &["`dipole`", "nope"]);
+    expect("active = [4, 5, 6]", "update = \"expanding\"", &["update", "three sites"]);
+    // Irreps that the integrals do not have: what they forbid is not left out.
+    let text = std::fs::read_to_string(folder().join("H2O_sto3g_0.96.FCIDUMP")).unwrap();
+    let line = text.lines().find(|line| line.contains("ORBSYM")).unwrap();
+    let turned = text.replace(line, "  ORBSYM=1,3,1,1,2,1,3");
+    assert_ne!(turned, text);
+    let temporary = tempfile::tempdir().unwrap();
+    let wrong = temporary.path().join("wrong.FCIDUMP");
+    std::fs::write(&wrong, turned).unwrap();
+    let keys = format!("[ci]\nfcidump = {wrong:?}\norbsym = \"molpro\"\nirrep = 1\n[dmrg]\nstates = 16\n");
+    let said = parsed(&keys).unwrap_err();
+    assert!(said.contains("ORBSYM does not fit the integrals"), "{said}");
     let temporary = tempfile::tempdir().unwrap();
     let many = temporary.path().join("many.FCIDUMP");
     std::fs::write(&many, "&FCI NORB=40,NELEC=4,MS2=0,\n&END\n1.0 1 1 1 1\n0.0 0 0 0 0\n").unwrap();

@@ -234,14 +234,16 @@ impl Chain {
     /// # Errors
     /// See [`Chain::new`].
     pub(crate) fn joined(&self, size: f64) -> Result<Chain, DmrgError> {
-        let mut operator = self.operator.clone();
+        // H may have a hundred thousand terms, and the hops are few: they are added to it once.
+        let mut hops = Operator::zero();
         for position in 1..self.sites {
             // The nearest site before it that carries the same.
             let alike = |before: &usize| self.local.kind_number(*before) == self.local.kind_number(position);
             if let Some(before) = (0..position).rev().find(alike) {
-                operator = operator + self.hop(before, position) * (-size * self.units.largest * self.units.scale);
+                hops = hops + self.hop(before, position) * (-size * self.units.largest * self.units.scale);
             }
         }
+        let operator = self.operator.clone() + hops;
         let mut terms = Terms::new(&operator, &self.local, &self.positions())?;
         acting::keep_acting(&mut terms, &self.local, &self.reachable);
         terms.list.iter_mut().for_each(|term| term.coefficient /= self.units.scale);

@@ -25,7 +25,7 @@ use crate::measure::observed::ObservedPlan;
 use crate::measure::residual::Variance;
 use crate::measure::{self, ChainMeasurements};
 use crate::memory::refine::MemoryUse;
-use crate::options::{Mode, Options};
+use crate::options::{Mode, Options, UpdateChoice};
 use crate::sweep::reference::ReferenceState;
 use crate::sweep::sweep_record::SweepStop;
 use crate::sweep::sweeper::Sweeper;
@@ -40,6 +40,9 @@ use settings::Settings;
 use std::time::Instant;
 
 pub use search::SweepProgress;
+
+/// Sites of a chain whose bonds can grow.
+const LEAST_EXPANDING: usize = 4;
 
 /// Searches beyond the states that were asked for at most, while each shows that another was missed.
 const MORE_SEARCHES: usize = 8;
@@ -147,7 +150,7 @@ fn check_targets(chain: &Chain, options: &Options, most_below: usize) -> Result<
     Ok(())
 }
 
-/// What complex chains and chains of orbitals do not have.
+/// What complex chains, chains of orbitals and very short ones do not have.
 ///
 /// # Errors
 /// The option.
@@ -156,6 +159,10 @@ pub fn check_complex(chain: &Chain, options: &Options) -> Result<(), DmrgError> 
     if chain.irreps.is_some() && options.mode == Mode::Infinite {
         let expected = "\"finite\" for orbitals with irreps, which repeat nowhere";
         return wrong("mode", expected, "\"infinite\"".into());
+    }
+    if options.update == UpdateChoice::Expanding && chain.sites < LEAST_EXPANDING {
+        let expected = "\"two-site\" for a chain of three sites, whose bonds two sites solve whole";
+        return wrong("update", expected, "\"expanding\"".into());
     }
     if options.vectors && (chain.is_complex() || chain.gauge.is_some()) {
         let expected = "left out where H is complex: states are written as real tensors";

@@ -21,6 +21,7 @@ use crate::error::DmrgError;
 use crate::options::{Options, START_STATES};
 use crate::sweep_plan::SweepPlan;
 use eigenforge_runtime::solvers::lean::DavidsonLimits;
+use rayon::prelude::*;
 
 /// Strength of the added hops in each sweep, in units of the largest term.
 const HOPS: [f64; 9] = [1.0, 0.6, 0.4, 0.2, 0.1, 0.05, 0.02, 0.01, 0.003];
@@ -55,7 +56,7 @@ pub(crate) fn start<'c, E: Engine>(
     below: Vec<ReferenceState<E::Buffer>>,
 ) -> Result<(Sweeper<'c, E>, usize), DmrgError> {
     let most = options.states.iter().copied().max().unwrap_or(1).min(STATES);
-    let joined = HOPS.into_iter().map(|size| chain.joined(size)).collect::<Result<Vec<_>, _>>()?;
+    let joined = HOPS.into_par_iter().map(|size| chain.joined(size)).collect::<Result<Vec<_>, _>>()?;
     let mut passed = Passed { options, below };
     let (mut engine, mut best): (E, Option<Snapshot>) = (engine, None);
     for (is_annealed, above) in STARTS {

@@ -5,11 +5,12 @@
 //! Phys. 50, 982 (1982), in atomic units), which do not depend on the basis of a level.
 
 use crate::Error;
-use crate::ci::{Molecule, OneBody, OneElectron};
+use crate::ci::{DensityError, Molecule, OneBody, OneElectron};
 use crate::report::TransitionRecord;
 use eigenforge_runtime::solvers::Level;
 use eigenforge_runtime::{Device, trace};
 use ndarray::{Array2, Array4, s};
+use rayon::prelude::*;
 
 /// What the transitions of a run are.
 pub(super) struct Transitions {
@@ -32,15 +33,22 @@ impl Transitions {
         let mut densities = [(); 2].map(|()| Array4::zeros((count, count, n, n)));
         let mut moments = vec![Vec::new(); count * count];
         for i in 0..count {
-            for j in 0..count {
+            // Small spaces have little to share out within a pair.
+            let of_pair = |j: usize| -> Result<(OneBody, Vec<f64>), DensityError> {
                 let own = OneBody::transition(&molecule.space, &states.row(i), &states.row(j))?;
                 let own = own.in_all_orbitals(&molecule.window)?;
-                for (all, matrix) in densities.iter_mut().zip([&own.alpha, &own.beta]) {
-                    all.slice_mut(s![i, j, .., ..]).assign(matrix);
-                }
                 let moment =
                     |components: &Vec<OneElectron>| components.iter().map(|one| one.expectation(&own)).collect();
-                moments[i * count + j] = molecule.dipole.as_ref().map(moment).transpose()?.unwrap_or_default();
+                let moments: Option<Vec<f64>> = molecule.dipole.as_ref().map(moment).transpose()?;
+                Ok((own, moments.unwrap_or_default()))
+            };
+            let pairs = (i..count).into_par_iter().map(of_pair).collect::<Result<Vec<_>, _>>()?;
+            for (j, (own, moment)) in (i..count).zip(pairs) {
+                for (all, matrix) in densities.iter_mut().zip([&own.alpha, &own.beta]) {
+                    all.slice_mut(s![i, j, .., ..]).assign(matrix);
+                    all.slice_mut(s![j, i, .., ..]).assign(&matrix.t());
+                }
+                (moments[i * count + j], moments[j * count + i]) = (moment.clone(), moment);
             }
         }
         let records = if molecule.dipole.is_some() { records(levels, count, &moments) } else { Vec::new() };
@@ -58,26 +66,27 @@ fn records(levels: &[Level], count: usize, moments: &[Vec<f64>]) -> Vec<Transiti
         })
         .collect();
     let mut records = Vec::new();
-    for (from, lower) in places.iter().enumerate() {
-        for (to, upper) in places.iter().enumerate().skip(from + 1) {
-            let pairs = lower.clone().flat_map(|i| upper.clone().map(move |j| i * count + j));
-            let strength =
-                pairs.map(|pair| moments[pair].iter().map(|moment| moment * moment).sum::<f64>()).sum::<f64>();
-            let energy = levels[to].value - levels[from].value;
-            let is_single = lower.len() == 1 && upper.len() == 1;
-            records.push(TransitionRecord {
-                from,
-                to,
-                energy,
-                strength,
-                oscillator_strength: 2.0 / 3.0 * energy * strength / lower.len() as f64,
-                dipole: is_single.then(|| moments[lower.start * count + upper.start].clone()),
-                complete: [from, to].iter().all(|level| {
-                    let Level { multiplicity, returned, complete, .. } = levels[*level];
-                    complete && multiplicity == returned
-                }),
-            });
-        }
+    for (first, second) in (0..levels.len()).flat_map(|a| (a + 1..levels.len()).map(move |b| (a, b))) {
+        // Levels of another part of the spectrum do not ascend.
+        let falls = levels[second].value < levels[first].value;
+        let (from, to) = if falls { (second, first) } else { (first, second) };
+        let (lower, upper) = (&places[from], &places[to]);
+        let pairs = lower.clone().flat_map(|i| upper.clone().map(move |j| i * count + j));
+        let strength = pairs.map(|pair| moments[pair].iter().map(|moment| moment * moment).sum::<f64>()).sum::<f64>();
+        let energy = levels[to].value - levels[from].value;
+        let is_single = lower.len() == 1 && upper.len() == 1;
+        records.push(TransitionRecord {
+            from,
+            to,
+            energy,
+            strength,
+            oscillator_strength: 2.0 / 3.0 * energy * strength / lower.len() as f64,
+            dipole: is_single.then(|| moments[lower.start * count + upper.start].clone()),
+            complete: [from, to].iter().all(|level| {
+                let Level { multiplicity, returned, complete, .. } = levels[*level];
+                complete && multiplicity == returned
+            }),
+        });
     }
     records
 }
