@@ -25,6 +25,8 @@ use rayon::prelude::*;
 
 /// Strength of the added hops in each sweep, in units of the largest term.
 const HOPS: [f64; 9] = [1.0, 0.6, 0.4, 0.2, 0.1, 0.05, 0.02, 0.01, 0.003];
+/// Terms of H above which a third of the strengths is taken.
+const MANY_TERMS: usize = 20_000;
 /// Largest number of kept states: this is a start state, not a result.
 const STATES: usize = 64;
 /// Sweeps of H itself before starts are compared; the first of them has noise.
@@ -56,7 +58,10 @@ pub(crate) fn start<'c, E: Engine>(
     below: Vec<ReferenceState<E::Buffer>>,
 ) -> Result<(Sweeper<'c, E>, usize), DmrgError> {
     let most = options.states.iter().copied().max().unwrap_or(1).min(STATES);
-    let joined = HOPS.into_par_iter().map(|size| chain.joined(size)).collect::<Result<Vec<_>, _>>()?;
+    // Of a molecule H with hops takes longer to lay out than a sweep of a start.
+    let step = if chain.terms.len() > MANY_TERMS { 3 } else { 1 };
+    let sizes: Vec<f64> = HOPS.into_iter().step_by(step).collect();
+    let joined = sizes.into_par_iter().map(|size| chain.joined(size)).collect::<Result<Vec<_>, _>>()?;
     let mut passed = Passed { options, below };
     let (mut engine, mut best): (E, Option<Snapshot>) = (engine, None);
     for (is_annealed, above) in STARTS {
