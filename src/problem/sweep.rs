@@ -130,7 +130,7 @@ impl SweepProblem {
     /// The problems of a sweep, planned for a machine.
     ///
     /// # Errors
-    /// The errors of [`super::open_for`] for the first point.
+    /// The errors of [`open_for`](crate::inspection::open_for) for the first point.
     pub fn new(sweep: ParameterSweep, machine: &Machine) -> Result<SweepProblem, StageError> {
         let first = open_for(&sweep.points[0].file, machine)?;
         Ok(SweepProblem { sweep, first, machine: machine.clone() })

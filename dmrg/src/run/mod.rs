@@ -41,7 +41,7 @@ use std::time::Instant;
 
 pub use search::SweepProgress;
 
-/// Sites of a chain whose bonds can grow.
+/// Sites of a chain whose bonds grow; one site at a time does not always bring three to the lowest state.
 const LEAST_EXPANDING: usize = 4;
 
 /// Searches beyond the states that were asked for at most, while each shows that another was missed.
@@ -117,7 +117,10 @@ fn whole_run<E: Engine>(
     check_complex(chain, options)?;
     check_targets(chain, options, engine.max_projected())?;
     let _lock = checkpoint.map(Checkpoint::lock).transpose()?;
-    let own = options.in_units(&chain.units);
+    let mut own = options.in_units(&chain.units);
+    if own.expands() && chain.sites < LEAST_EXPANDING {
+        own.update = UpdateChoice::TwoSite;
+    }
     let mut tell = |told: &SweepProgress<'_>| {
         let (mut bond, record) = (told.bond.in_units(&chain.units), told.record.in_units(&chain.units));
         // Bonds are told by the sites of the lattice.
@@ -150,7 +153,7 @@ fn check_targets(chain: &Chain, options: &Options, most_below: usize) -> Result<
     Ok(())
 }
 
-/// What complex chains, chains of orbitals and very short ones do not have.
+/// What complex chains and chains of orbitals do not have.
 ///
 /// # Errors
 /// The option.
@@ -159,10 +162,6 @@ pub fn check_complex(chain: &Chain, options: &Options) -> Result<(), DmrgError> 
     if chain.irreps.is_some() && options.mode == Mode::Infinite {
         let expected = "\"finite\" for orbitals with irreps, which repeat nowhere";
         return wrong("mode", expected, "\"infinite\"".into());
-    }
-    if options.update == UpdateChoice::Expanding && chain.sites < LEAST_EXPANDING {
-        let expected = "\"two-site\" for a chain of three sites, whose bonds two sites solve whole";
-        return wrong("update", expected, "\"expanding\"".into());
     }
     if options.vectors && (chain.is_complex() || chain.gauge.is_some()) {
         let expected = "left out where H is complex: states are written as real tensors";

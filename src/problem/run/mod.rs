@@ -113,7 +113,7 @@ pub trait Solvable: Problem {
 /// The problem of a file, to be run.
 ///
 /// # Errors
-/// The errors of [`open`](super::open), or a file with sweeps, which [`solve_sweep`] solves.
+/// The errors of [`open`](crate::inspection::open), or a file with sweeps, which [`solve_sweep`] solves.
 pub fn solvable(file: InputFile) -> Result<Box<dyn Solvable + Send>, Error> {
     Ok(match file {
         InputFile::Lattice(file) => Box::new(LatticeProblem::new(*file)?),
