@@ -522,7 +522,9 @@ impl DmrgFile {
     /// What the file asks for.
     pub fn options(&self) -> Options {
         let own = self.orbitals.iter().flat_map(|orbitals| orbitals.observables(&self.dmrg.options));
+        let usual = || self.orbitals.as_ref().map(|_| OrbitalChain::usual_noise(self.dmrg.options.sweeps));
         Options {
+            noise: self.dmrg.options.noise.clone().or_else(usual),
             standard: self.model.observables.standard,
             vectors: self.model.output.vectors,
             observables: self.model.observed.iter().cloned().chain(own).collect(),
