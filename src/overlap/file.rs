@@ -69,6 +69,9 @@ impl VectorFile {
             return Err(refused(format!("it has no array `{missing}`")));
         }
         let energies: Array1<f64> = npz.by_name("energies").map_err(|error| fault(&error))?;
+        if npz.by_name::<ndarray::OwnedRepr<f64>, ndarray::Ix3>("vectors").is_ok() {
+            return Err(refused("its vectors are of quaternions, whose overlaps are no numbers".into()));
+        }
         let vectors: Array2<Complex64> = match npz.by_name("vectors") {
             Ok(vectors) => vectors,
             Err(_) => {
@@ -221,10 +224,13 @@ impl RunSide {
                         None => sizes.push(1),
                     }
                 }
-                let text = format!(
-                    "{shown} has no report.json of its run beside it: its sector and symmetry are not compared, and energies \
-                     closer than {ONE_LEVEL:.0e} of the largest count as one level"
-                );
+                let close = format!("energies closer than {ONE_LEVEL:.0e} of the largest count as one level");
+                let text = match &file.report {
+                    Some(_) => format!("the report beside {shown} lists no levels: {close}"),
+                    None => format!(
+                        "{shown} has no report.json of its run beside it: its sector and symmetry are not compared, and {close}"
+                    ),
+                };
                 RunSide { levels: ranges(sizes), warnings: vec![text] }
             }
         }

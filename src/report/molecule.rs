@@ -3,6 +3,7 @@
 //! Energies are total, in Hartree, the core energy included. In the observables of the report sites are the orbitals of the space.
 
 use super::spectrum::first_word;
+use super::units::write_dipole;
 use super::{Outcome, ShapeRecord, Spectrum, energy_text};
 use crate::ci::{CiBasis, CiSpec, LeadingDeterminant, ProductKind};
 use crate::sparse::Format;
@@ -10,9 +11,6 @@ use crate::words::grouped;
 use eigenforge_product::PlannedChoice;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
-
-/// Debye in one e a₀ (CODATA 2018).
-const DEBYE: f64 = 2.541_746_473;
 
 /// What only a molecule has.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -120,11 +118,7 @@ impl MoleculeRecord {
             let first = first_word(self.spectrum.which);
             writeln!(out, "natural occupations of the {first} level: {}", shown.join(" "))?;
         }
-        if let Some(dipole) = &self.dipole {
-            let shown: Vec<String> = dipole.iter().map(|component| format!("{component:.6}")).collect();
-            let length = dipole.iter().map(|component| component * component).sum::<f64>().sqrt();
-            writeln!(out, "dipole {} e a0, {:.4} Debye", shown.join(" "), length * DEBYE)?;
-        }
+        write_dipole(out, self.dipole.as_deref())?;
         self.write_states(out)?;
         outcome.write_observables(out)?;
         outcome.write_stop(out)?;

@@ -5,14 +5,13 @@
 
 use super::ReportError;
 use super::plot::{Axis, MapColumn, map, picture};
+use super::units::write_dipole;
 use crate::ci::CiSpec;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// Pairs that a summary shows.
 const SHOWN_PAIRS: usize = 8;
-/// Debye in one e a₀ (CODATA 2018).
-const DEBYE: f64 = 2.541_746_473;
 
 /// What only a chain of orbitals has.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -83,12 +82,7 @@ impl OrbitalsRecord {
             let shown: Vec<String> = self.natural_occupations.iter().map(|n| format!("{n:.4}")).collect();
             writeln!(out, "natural occupations of the lowest state: {}", shown.join(" "))?;
         }
-        if let Some(dipole) = &self.dipole {
-            let shown: Vec<String> = dipole.iter().map(|component| format!("{component:.6}")).collect();
-            let length = dipole.iter().map(|component| component * component).sum::<f64>().sqrt();
-            writeln!(out, "dipole {} e a0, {:.4} Debye", shown.join(" "), length * DEBYE)?;
-        }
-        Ok(())
+        write_dipole(out, self.dipole.as_deref())
     }
 
     /// A row per orbital, and the pairs that are most entangled.

@@ -1,6 +1,8 @@
-//! The unit of energies in labels of pictures.
+//! The unit of energies in labels of pictures, and the line of a dipole.
 //!
 //! In: the family of a run, the name and the text of its model. Out: "E / t" or "E / J" where that amplitude is 1, "E / Hartree" of molecules, else "E".
+
+use std::fmt::Write;
 
 /// The label.
 pub(super) fn energy_label(family: &str, model: &str, text: &str) -> &'static str {
@@ -29,6 +31,17 @@ pub(super) fn key_label(key: &str, energy: &str) -> String {
     let unit = energy.strip_prefix('E').unwrap_or_default();
     let is_amplitude = key.starts_with("model.") && !["spin", "name"].contains(&name);
     if is_amplitude { format!("{name}{unit}") } else { name.into() }
+}
+
+/// Debye in one e a₀ (CODATA 2018).
+const DEBYE: f64 = 2.541_746_473;
+
+/// The line of a dipole in e a₀, if there is one.
+pub(super) fn write_dipole(out: &mut String, dipole: Option<&[f64]>) -> std::fmt::Result {
+    let Some(dipole) = dipole else { return Ok(()) };
+    let shown: Vec<String> = dipole.iter().map(|component| format!("{component:.6}")).collect();
+    let length = dipole.iter().map(|component| component * component).sum::<f64>().sqrt();
+    writeln!(out, "dipole {} e a0, {:.4} Debye", shown.join(" "), length * DEBYE)
 }
 
 #[cfg(test)]
