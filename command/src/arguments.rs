@@ -222,7 +222,7 @@ pub(super) struct CountArguments {
     /// Electrons
     #[arg(long, value_name = "N", required_unless_present = "fcidump", value_parser = at_least_one)]
     pub electrons: Option<usize>,
-    /// Twice the total spin [default: 0, or 1 for an odd number of electrons]
+    /// Twice the total spin [default: MS2 of the file, or 0, or 1 for an odd number of electrons]
     #[arg(long, value_name = "2S")]
     pub two_s: Option<usize>,
     /// Count only this irreducible representation, in Molpro's numbering from 1

@@ -11,18 +11,21 @@ use std::fmt::Write;
 
 /// Runs the verb.
 pub(super) fn run(arguments: &CountArguments) -> Result<VerbEnd, CommandError> {
-    let (orbitals, electrons, irreps) = match &arguments.fcidump {
+    let (orbitals, electrons, two_sz, irreps) = match &arguments.fcidump {
         Some(path) => {
             let header = FcidumpHeader::read(path).map_err(MoleculeError::from)?;
             let symmetry = header.symmetry(SymmetryKeys::default(), None).map_err(MoleculeError::from)?;
             if let Some(irrep) = arguments.irrep {
                 symmetry.number(&IrrepLabel::Number(irrep)).map_err(MoleculeError::from)?;
             }
-            (header.orbitals, header.electrons, symmetry.irreps)
+            (header.orbitals, header.electrons, header.two_sz.unsigned_abs() as usize, symmetry.irreps)
         }
-        None => (arguments.orbitals.unwrap_or(0), arguments.electrons.unwrap_or(0), Vec::new()),
+        None => {
+            let electrons = arguments.electrons.unwrap_or(0);
+            (arguments.orbitals.unwrap_or(0), electrons, electrons % 2, Vec::new())
+        }
     };
-    let two_s = arguments.two_s.unwrap_or(electrons % 2);
+    let two_s = arguments.two_s.unwrap_or(two_sz);
     let reference = Reference::high_spin(electrons, two_s);
     let functions = StateCounts::configuration_state_functions(orbitals, electrons, two_s, reference, &irreps)?;
     let down = electrons.saturating_sub(two_s) / 2;

@@ -89,6 +89,7 @@ pub(super) fn read(section: Section<'_>, sites: Option<SiteNumbers>) -> DmrgSpec
         least: min_states.map_or(1, |least| least.value),
         noise,
         correlations: section.flag("correlations").unwrap_or(false),
+        check: section.flag("check").unwrap_or(true),
         seed: section.count("seed", 0).map_or(1, |seed| seed.value as u64),
         mode,
         update: update.map_or(UpdateChoice::Auto, |update| update.value),

@@ -81,8 +81,11 @@ pub enum MatrixFileError {
     /// A model file.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// A model file without `[ci]`.
-    #[error("{}: expected a file with [ci]; the Hamiltonian of a model on a lattice is not stored as a matrix", file.display())]
+    /// A model file without `[ci]`, or with `[dmrg]` beside it.
+    #[error(
+        "{}: expected a file with [ci] and without [dmrg]; the Hamiltonian of a chain or of a model on a lattice is not stored as a matrix",
+        file.display()
+    )]
     NoMolecule {
         /// The file.
         file: PathBuf,

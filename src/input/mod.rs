@@ -73,7 +73,7 @@ use crate::path::FamilyFault;
 use crate::su3::{InteractionInput, Su3Spec};
 use crate::words::grouped;
 use eigenforge_runtime::input_file::{FileKind, STANDARD_INPUT, check_ending, read_text_bytes, shown_name};
-use eigenforge_runtime::solvers::Start;
+use eigenforge_runtime::solvers::{Preconditioner, Start};
 use eigenforge_templates::ScalarType;
 use miette::NamedSource;
 use model::ModelKind;
@@ -791,14 +791,19 @@ impl fmt::Display for ModelFile {
         writeln!(out, "sector   {}: {dimension}", sector_text(&self.sector))?;
         let states = solve.states_text();
         let guard = solve.guard.map_or(String::new(), |guard| format!(", {guard} guard vectors"));
+        // A solver that is chosen later brings its own.
+        let is_open = solve.solver.is_none() && solve.preconditioner == Preconditioner::None;
+        let preconditioner = match is_open {
+            true => String::new(),
+            false => format!(", preconditioner {}", solve.preconditioner.name()),
+        };
         write!(
             out,
-            "solve    solver {}, {states}{guard}, tolerance {:e} on |Hx - λx| / |H|, at most {} iterations, preconditioner {}, \
+            "solve    solver {}, {states}{guard}, tolerance {:e} on |Hx - λx| / |H|, at most {} iterations{preconditioner}, \
              seed {}{}{}{}",
             solve.solver_name(),
             solve.tolerance,
             solve.max_iterations,
-            solve.preconditioner.name(),
             solve.seed,
             if solve.start == Start::Random { ", random start" } else { "" },
             if solve.certify { ", multiplets certified" } else { ", multiplets not certified" },

@@ -144,7 +144,7 @@ impl Problem for LatticeProblem {
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
         let mut solve = self.solve();
         if self.file.solve.solver.is_none() {
-            solve.solver = ModelProblem::solver_on(&solve, &Card::H200);
+            solve = ModelProblem::choose_on(solve, &Card::H200);
         }
         ModelProblem::generated(&solve)
     }

@@ -113,7 +113,7 @@ impl Problem for MatrixProblem {
         let multiply = self.multiply();
         let mut solve = self.solve();
         if self.file.solve.solver.is_none() {
-            solve.solver = solve.usual_solver(|_| String::new(), |_| true).0;
+            solve = solve.usual_solver(|_| String::new(), |_| true, |_| false).0;
         }
         let mut files = multiply.generated().map_err(HermitianError::from)?;
         files.extend(solver_programs(solve.problem.dimension(), &solve.rehearsed(multiply))?);

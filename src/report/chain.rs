@@ -68,7 +68,7 @@ impl ChainRecord {
         if self.search.sweeps.is_empty() {
             return self.write_result(outcome, out);
         }
-        let text = self.energies_as(outcome);
+        let text = energies_of_states(outcome);
         writeln!(
             out,
             "  sweep   states    noise              energy       after the cut   discarded   products   seconds"
@@ -167,6 +167,7 @@ impl ChainRecord {
             },
             None => writeln!(out, "variance     not computed")?,
         }
+        self.write_width(outcome, out)?;
         self.write_table_energy(outcome, out)?;
         if let Some(polish) = self.search.polish {
             writeln!(
@@ -184,6 +185,8 @@ impl ChainRecord {
         }
         if let Some(Extrapolated { energy, error, points }) = self.search.extrapolated {
             writeln!(out, "extrapolated {:>17} +- {error:.1e} from {points} numbers of states", text(energy))?;
+        } else if let Some(why) = &self.search.not_extrapolated {
+            writeln!(out, "extrapolated {:>17}: {why}", "no")?;
         }
         self.write_check(outcome, out)?;
         let cuts = self.search.cuts.iter();
@@ -248,6 +251,21 @@ impl ChainRecord {
         Ok(())
     }
 
+    /// What the variance proves, where truncation leaves one that the uncertainty does not cover.
+    fn write_width(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
+        let [variance, error] = [&self.variances, &self.energy_errors].map(|list| list.first().copied().flatten());
+        let width = variance.map_or(0.0, |variance| variance.max(0.0).sqrt());
+        match error {
+            Some(error) if width > error && width > 1e-6 * outcome.norm => {
+                writeln!(
+                    out,
+                    "             it proves an eigenvalue within {width:.1e}; truncation leaves that much, and more `states` lower it"
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Why the table ends with another energy, where it does.
     fn write_table_energy(&self, outcome: &Outcome, out: &mut String) -> std::fmt::Result {
         let Some(last) =
@@ -255,7 +273,7 @@ impl ChainRecord {
         else {
             return Ok(());
         };
-        let text = self.energies_as(outcome);
+        let text = energies_of_states(outcome);
         writeln!(
             out,
             "             the sweeps' {} is the lowest of a bond that is not truncated;\n\
@@ -288,6 +306,12 @@ impl ChainRecord {
 
 /// Digits by which two numbers that agree may round apart.
 const ROUNDED_DIGITS: i32 = 3;
+
+/// Writes energies of states, which are known to rounding however far they are from a level.
+fn energies_of_states(outcome: &Outcome) -> impl Fn(f64) -> String {
+    let format = EnergyFormat::new(outcome.energies.iter().map(|energy| (*energy, 0.0)));
+    move |energy| format.text(energy, 0.0)
+}
 
 /// The energy of the lowest state.
 fn lowest(outcome: &Outcome) -> f64 {

@@ -131,14 +131,14 @@ pub(crate) fn sector_files(file: &ModelFile, spec: &ThermalSpec) -> Result<Vec<G
         if spec.method == ThermalMethod::Auto {
             let solve = sector_solve(file, &model);
             let chosen = match file.solve.solver {
-                Some(solver) => solver,
-                None => ModelProblem::solver_on(&solve, &Card::H200),
+                Some(solver) => solve.solver(solver),
+                None => ModelProblem::choose_on(solve, &Card::H200),
             };
             let of_solve = |file: GeneratedFile| match file.when {
                 "" => file.launched("for the levels of sectors"),
                 _ => file,
             };
-            files.extend(ModelProblem::generated(&Solve { solver: chosen, ..solve })?.into_iter().map(of_solve));
+            files.extend(ModelProblem::generated(&chosen)?.into_iter().map(of_solve));
         }
     }
     Ok(files)

@@ -87,14 +87,15 @@ impl Eigenproblem for CiProblem<'_> {
     }
 
     /// Olsen's method, which has two vectors, in place of Davidson's where the vectors of this do not fit.
-    fn choose(solve: &Solve<'_>, device: &Device) -> (Solver, Option<String>) {
+    fn choose(solve: Diagonalisation<Self>, device: &Device) -> (Diagonalisation<Self>, Option<String>) {
         let fits = |solve: &Solve<'_>| CiProblem::fitting_plan(solve, device).is_some();
-        if solve.solver != Solver::Davidson || solve.options.states > 1 || fits(solve) {
-            return (solve.solver, None);
+        if solve.solver != Solver::Davidson || solve.options.states > 1 || fits(&solve) {
+            return (solve, None);
         }
-        match fits(&solve.clone().solver(Solver::Olsen)) {
-            true => (Solver::Olsen, Some("the vectors of davidson would not fit in memory".into())),
-            false => (solve.solver, None),
+        let olsen = solve.clone().solver(Solver::Olsen);
+        match fits(&olsen) {
+            true => (olsen, Some("the vectors of davidson would not fit in memory".into())),
+            false => (solve, None),
         }
     }
 

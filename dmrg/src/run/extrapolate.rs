@@ -19,6 +19,24 @@ pub struct Extrapolated {
     pub points: usize,
 }
 
+/// Why there is no extrapolated energy of these points, which [`extrapolate`] did not take; `states` are the numbers of states that were
+/// asked for. Nothing where nothing was discarded.
+pub(crate) fn reason(points: &[(f64, f64)], states: &[usize], discarded: f64) -> Option<String> {
+    if discarded <= 0.0 {
+        return None;
+    }
+    let most = states.iter().copied().max().unwrap_or(1);
+    let list = format!("such as states = [{0}, {0}, {0}, {most}, {most}]", (most / 2).max(1));
+    Some(match points.len() {
+        settled @ ..2 => format!(
+            "sweeps without noise settled at {settled} number(s) of states, and a line takes two; give `states` as a list, {list}"
+        ),
+        _ => format!(
+            "the discarded weights are as good as equal; numbers of states farther apart, {list}, have a line through them"
+        ),
+    })
+}
+
 /// Extrapolates; `None` with fewer than two different weights, or with one that is zero.
 pub(crate) fn extrapolate(points: &[(f64, f64)]) -> Option<Extrapolated> {
     let smallest = points.iter().map(|point| point.0).fold(f64::INFINITY, f64::min);
@@ -56,5 +74,10 @@ mod tests {
         assert_eq!(extrapolate(&[(1e-6, -1.0)]), None);
         assert_eq!(extrapolate(&[(1e-6, -1.0), (1e-6, -1.1)]), None);
         assert_eq!(extrapolate(&[(0.0, -1.0), (0.0, -1.0)]), None);
+        assert_eq!(reason(&[], &[64], 0.0), None, "exact");
+        let one = reason(&[(1e-6, -1.0)], &[64], 1e-6).unwrap();
+        assert!(one.contains("settled at 1 number(s)") && one.contains("states = [32, 32, 32, 64, 64]"), "{one}");
+        let equal = reason(&[(1e-6, -1.0), (1e-6, -1.1)], &[63, 64], 1e-6).unwrap();
+        assert!(equal.contains("as good as equal"), "{equal}");
     }
 }

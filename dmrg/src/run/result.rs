@@ -1,7 +1,7 @@
 //! What a run found, sweep by sweep and in the end.
 
 use super::check::{Restart, SectorCheck};
-use super::extrapolate::{Extrapolated, extrapolate};
+use super::extrapolate::{Extrapolated, extrapolate, reason};
 use super::search::{SearchResult, last_sweep};
 use super::uncertainty::{ExactLevel, energy_error};
 use crate::chain::Chain;
@@ -59,6 +59,9 @@ pub struct SearchRecord {
     pub average: Option<f64>,
     /// The energy at no discarded weight, if sweeps settled at two numbers of states.
     pub extrapolated: Option<Extrapolated>,
+    /// Why it is missing, where truncation discarded something.
+    #[serde(default)]
+    pub not_extrapolated: Option<String>,
     /// Steps of the infinite-lattice algorithm; empty unless the chain was grown.
     pub growth: Vec<GrowthRecord>,
     /// The sweeps, in order.
@@ -144,8 +147,12 @@ pub(crate) fn settled_points(options: &Options, sweeps: &[SweepRecord]) -> Vec<(
 impl SearchResult {
     /// What one search found, without what is known of other states.
     pub(crate) fn found(self, options: &Options, variance: Option<Variance>, walked: ChainMeasurements) -> DmrgResult {
+        let points = settled_points(options, self.progress.counted());
+        let extrapolated = extrapolate(&points);
+        let discarded = last_sweep(&self.progress.sweeps, &self.progress.growth).discarded;
         let search = SearchRecord {
-            extrapolated: extrapolate(&settled_points(options, self.progress.counted())),
+            extrapolated,
+            not_extrapolated: if extrapolated.is_some() { None } else { reason(&points, &options.states, discarded) },
             growth: self.progress.growth,
             sweeps: self.progress.sweeps,
             polish: self.polish,

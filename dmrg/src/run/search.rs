@@ -101,10 +101,14 @@ impl SearchResult {
     }
 }
 
-/// The last sweep, or the largest weight that growth discarded if there was no sweep.
+/// The last sweep, or the largest weight that growth discarded and the most states it kept if there was no sweep.
 pub(crate) fn last_sweep(sweeps: &[SweepRecord], growth: &[GrowthRecord]) -> SweepRecord {
-    let discarded = growth.iter().map(|step| step.discarded).fold(0.0, f64::max);
-    sweeps.last().copied().unwrap_or(SweepRecord { discarded, ..SweepRecord::default() })
+    let grown = || SweepRecord {
+        discarded: growth.iter().map(|step| step.discarded).fold(0.0, f64::max),
+        kept: growth.iter().map(|step| step.kept).max().unwrap_or(0),
+        ..SweepRecord::default()
+    };
+    sweeps.last().copied().unwrap_or_else(grown)
 }
 
 impl<'c, B> Search<'_, 'c, B> {

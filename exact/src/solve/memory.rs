@@ -2,20 +2,48 @@
 
 use super::{Device, DeviceError, SPARE, Solve};
 use eigenforge_product::Eigenproblem;
-use eigenforge_runtime::solvers::Solver;
+use eigenforge_runtime::machine::Card;
+use eigenforge_runtime::solvers::{Solver, room_for_vectors};
 
-/// Vectors that certification holds beside those of the smallest solver.
-const CERTIFYING: u64 = 2;
+/// Vectors that certification holds beside the states that were found.
+const CERTIFYING: u64 = 4;
 
 /// The device memory of the run: a name and the bytes of each item. Vectors that are kept only if there is room come last.
 pub(super) fn plan(solve: &Solve<'_>, device: &Device) -> Vec<(String, u64)> {
-    let real = solve.problem.model.in_real_gauge();
-    let exchanged = real.exchanged(solve.scalar, device).map_or(0, |(_, bytes)| bytes);
-    let rows = room(solve, device).map(|room| room.min(real.kept_bytes(solve.scalar, device)));
-    let tables = table_bytes(solve, device).saturating_add(exchanged).saturating_add(rows.unwrap_or(0));
-    let kept = solve.optional_vectors(device, tables);
+    let rows = rows(solve, device);
+    let kept = solve.optional_vectors(device, all_tables(solve, device));
     let rows = rows.map(|bytes| ("a table of partners, as far as there is room".into(), bytes));
     needed(solve, device).into_iter().chain(rows).chain(kept).collect()
+}
+
+/// Bytes of the rows that the multiply keeps; `None` where it keeps nothing.
+fn rows(solve: &Solve<'_>, device: &Device) -> Option<u64> {
+    let kept = solve.problem.model.in_real_gauge().kept_bytes(solve.scalar, device);
+    room(solve, device).map(|room| room.min(kept))
+}
+
+/// Bytes of all that the multiply holds.
+fn all_tables(solve: &Solve<'_>, device: &Device) -> u64 {
+    let exchanged = solve.problem.model.in_real_gauge().exchanged(solve.scalar, device).map_or(0, |(_, bytes)| bytes);
+    let rows = rows(solve, device).unwrap_or(0);
+    table_bytes(solve, device).saturating_add(exchanged).saturating_add(rows)
+}
+
+/// Whether memory has no room for the basis of Lanczos, but for the vectors of LOBPCG beside all that the multiply keeps then.
+pub(super) fn is_scarce(solve: &Solve<'_>, device: &Device) -> bool {
+    let [lanczos, lobpcg] = [Solver::Lanczos, Solver::Lobpcg].map(|solver| solve.clone().solver(solver));
+    let room = room_for_vectors(device, all_tables(&lanczos, device), solve.options.memory_limit);
+    lanczos.lanczos_multiplies_twice(room)
+        && rows(&lanczos, device) == rows(&lobpcg, device)
+        && needed_bytes(&lobpcg, device).saturating_add(rows(&lobpcg, device).unwrap_or(0)) <= device.memory().free
+}
+
+/// The same on a card that need not be present, with all of its memory.
+pub(super) fn is_scarce_on(solve: &Solve<'_>, card: &Card) -> bool {
+    let model = solve.problem.model.in_real_gauge();
+    let room = (card.memory_bytes - card.memory_bytes / SPARE).saturating_sub(model.way().forecast(model).0);
+    let lobpcg = solve.clone().solver(Solver::Lobpcg);
+    solve.lanczos_multiplies_twice(room) && lobpcg.resident(solve.problem.dimension()).1 <= room
 }
 
 /// The memory that it needs.
@@ -48,7 +76,9 @@ pub(super) fn room(solve: &Solve<'_>, device: &Device) -> Option<u64> {
     (kept > 0).then(|| {
         let eigenforge_runtime::Memory { free, total } = device.memory();
         let vector = solve.problem.dimension().saturating_mul(solve.scalar.bytes() as u64);
-        let certifying = if solve.options.certify { CERTIFYING * vector } else { 0 };
+        let states = CERTIFYING + solve.problem.real_states(solve.options.states) as u64;
+        let certifying = vector.saturating_mul(if solve.options.certify { states } else { 0 });
+        let certifying = certifying.saturating_sub(solve.resident(solve.problem.dimension()).1);
         let others = needed_bytes(solve, device).saturating_add(certifying).saturating_add(total / SPARE);
         solve.options.memory_limit.map_or(free, |limit| free.min(limit)).saturating_sub(others)
     })

@@ -9,7 +9,6 @@ use eigenforge_product::ranks::RankPlan;
 use eigenforge_product::sparse::NumberKind;
 use eigenforge_product::{Eigenproblem, MultiplyPlan, RealImage, product_seconds};
 use eigenforge_runtime::machine::{Card, Machine};
-use eigenforge_runtime::solvers::Solver;
 use eigenforge_runtime::{Device, DeviceError};
 use eigenforge_templates::{Cost, ElementFunctionText, KernelText};
 
@@ -41,13 +40,14 @@ impl ModelProblem<'_> {
         Some((self.observables.clone(), prepared))
     }
 
-    /// The solver that [`Solve::choose`] takes on a card that need not be present, with all of its memory for vectors.
-    pub fn solver_on(solve: &Solve<'_>, card: &Card) -> Solver {
-        choice(solve, |solve| solve.resident(solve.problem.dimension()).1 <= card.memory_bytes).0
+    /// What [`Solve::choose`] makes of a solve on a card that need not be present, with all of its memory.
+    pub fn choose_on<'a>(solve: Solve<'a>, card: &Card) -> Solve<'a> {
+        let fits = |solve: &Solve<'_>| solve.resident(solve.problem.dimension()).1 <= card.memory_bytes;
+        solve.usual_solver(|_| String::new(), fits, |solve| memory::is_scarce_on(solve, card)).0
     }
 }
 
-impl Eigenproblem for ModelProblem<'_> {
+impl<'m> Eigenproblem for ModelProblem<'m> {
     type Error = RunError;
 
     const PROBLEM_AND_SOLVER: &'static str = "the model and its solver";
@@ -73,10 +73,13 @@ impl Eigenproblem for ModelProblem<'_> {
     }
 
     /// The usual one ([`Diagonalisation::usual_solver`](eigenforge_product::Diagonalisation::usual_solver)).
-    fn choose(solve: &Solve<'_>, device: &Device) -> (Solver, Option<String>) {
+    fn choose(solve: Solve<'m>, device: &Device) -> (Solve<'m>, Option<String>) {
         let free = device.memory().free;
-        let (solver, why) = choice(solve, |solve| memory::needed_bytes(solve, device) <= free);
-        (solver, Some(why))
+        let fits = |solve: &Solve<'_>| memory::needed_bytes(solve, device) <= free;
+        let is_scarce = |solve: &Solve<'_>| memory::is_scarce(solve, device);
+        let (solve, why) =
+            solve.usual_solver(|dimension| format!("the sector has {dimension} states"), fits, is_scarce);
+        (solve, Some(why))
     }
 
     fn check_vectors(solve: &Solve<'_>, device: &Device) -> Result<(), DeviceError> {
@@ -124,11 +127,6 @@ impl Eigenproblem for ModelProblem<'_> {
     }
 }
 
-/// The solver, and why; `fits` says whether a solve fits in memory.
-fn choice(solve: &Solve<'_>, fits: impl Fn(&Solve<'_>) -> bool) -> (Solver, String) {
-    solve.usual_solver(|dimension| format!("the sector has {dimension} states"), fits)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,7 +134,36 @@ mod tests {
     use eigenforge_core::basis::{Down, Up};
     use eigenforge_core::lattice::Lattice;
     use eigenforge_core::models;
+    use eigenforge_runtime::solvers::{Preconditioner, SolveOptions, Solver};
     use eigenforge_templates::Warp;
+
+    /// Room for 30 vectors: enough for every solver, too little for the basis of Lanczos.
+    #[test]
+    fn where_lanczos_would_multiply_twice_lobpcg_has_the_diagonal() {
+        let model = samples::xxz(&Lattice::chain(14).periodic(), 1.0, 2.0, 0);
+        let solve = Lanczos::new(&model);
+        let scarce = |vectors: u64| {
+            let limit = Some(8 * vectors * model.dimension());
+            solve.clone().options(SolveOptions { memory_limit: limit, ..solve.options.clone() })
+        };
+        let chosen = |vectors: u64| {
+            let (chosen, why) = scarce(vectors).choose(&Device::cpu());
+            (chosen.solver, chosen.options.preconditioner, why.unwrap())
+        };
+        let (solver, preconditioner, why) = chosen(30);
+        assert_eq!((solver, preconditioner), (Solver::Lobpcg, Preconditioner::Jacobi));
+        assert!(why.contains("with jacobi") && why.contains("multiply twice"), "{why}");
+        let (solver, preconditioner, _) = chosen(300);
+        assert_eq!((solver, preconditioner), (Solver::Lanczos, Preconditioner::None));
+        let energy = |solve: Solve<'_>| solve.run(&Device::cpu()).unwrap().energies()[0];
+        let [lobpcg, twice] = [scarce(30).choose(&Device::cpu()).0, scarce(30)].map(energy);
+        assert!((lobpcg - twice).abs() < 1e-10, "{lobpcg} {twice}");
+        // The same on cards that need not be present.
+        let card = Card { memory_bytes: 40 * 8 * model.dimension(), ..Card::H200 };
+        let chosen = [card, Card::H200].map(|card| ModelProblem::choose_on(solve.clone(), &card));
+        let chosen = chosen.map(|solve| (solve.solver, solve.options.preconditioner));
+        assert_eq!(chosen, [(Solver::Lobpcg, Preconditioner::Jacobi), (Solver::Lanczos, Preconditioner::None)]);
+    }
 
     /// Compiled in a tenth of a second each, by as many threads as there are cores.
     #[test]

@@ -11,7 +11,7 @@ use crate::solve::{Diagonalisable, Diagonalisation, Eigenproblem, Eigenstates, R
 use crate::sparse::NumberKind;
 use eigenforge_core::path::FamilyError;
 use eigenforge_runtime::machine::Machine;
-use eigenforge_runtime::solvers::Solver;
+use eigenforge_runtime::solvers::{Solver, room_for_vectors};
 use eigenforge_runtime::{Device, DeviceError, SolveError};
 use eigenforge_templates::ElementFunctionText;
 
@@ -122,15 +122,21 @@ impl Eigenproblem for HermitianProblem<'_> {
     }
 
     /// The usual one ([`Diagonalisation::usual_solver`]).
-    fn choose(solve: &Solve<'_>, device: &Device) -> (Solver, Option<String>) {
+    fn choose(solve: Diagonalisation<Self>, device: &Device) -> (Diagonalisation<Self>, Option<String>) {
         let rows = match solve.problem.is_complex() {
             true => "rows of real parts",
             false => "rows",
         };
         let free = device.memory().free;
         let fits = |solve: &Solve<'_>| needed_bytes(solve, device) <= free;
-        let (solver, why) = solve.usual_solver(|dimension| format!("the matrix has {dimension} {rows}"), fits);
-        (solver, Some(why))
+        let is_scarce = |solve: &Solve<'_>| {
+            let tables = needed_bytes(solve, device).saturating_sub(solve.resident(solve.problem.dimension()).1);
+            let room = room_for_vectors(device, tables, solve.options.memory_limit);
+            solve.lanczos_multiplies_twice(room) && fits(&solve.clone().solver(Solver::Lobpcg))
+        };
+        let (solve, why) =
+            solve.usual_solver(|dimension| format!("the matrix has {dimension} {rows}"), fits, is_scarce);
+        (solve, Some(why))
     }
 
     fn memory_plan(solve: &Solve<'_>, device: &Device) -> Vec<(String, u64)> {

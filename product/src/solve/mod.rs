@@ -55,8 +55,7 @@ impl<P: Eigenproblem> Diagonalisation<P> {
 
     /// Chooses the solver for this problem and leaves the other options as they are; returns the reason as well, if another was chosen.
     pub fn choose(self, device: &Device) -> (Diagonalisation<P>, Option<String>) {
-        let (solver, why) = P::choose(&self, device);
-        (self.solver(solver), why)
+        P::choose(self, device)
     }
 
     /// The options for the real matrix: a complex H has each state twice.
@@ -78,6 +77,12 @@ impl<P: Eigenproblem> Diagonalisation<P> {
         };
         let dimension = usize::try_from(self.problem.dimension()).unwrap_or(usize::MAX);
         optional(device, dimension, tables, self.solver, &self.real_options())
+    }
+
+    /// Whether Lanczos would multiply twice in each step, since so many bytes have no room for its basis.
+    pub fn lanczos_multiplies_twice(&self, room: u64) -> bool {
+        let dimension = usize::try_from(self.problem.dimension()).unwrap_or(usize::MAX);
+        solvers::lanczos_multiplies_twice(dimension, self.scalar.bytes(), room, &self.real_options())
     }
 
     /// What each of several ranks holds and sends; `None` without ranks, and where each diagonalises the whole matrix by itself.

@@ -5,7 +5,6 @@ use crate::error::PrepareError;
 use crate::plan::MultiplyPlan;
 use crate::ranks::RankPlan;
 use eigenforge_runtime::machine::Machine;
-use eigenforge_runtime::solvers::Solver;
 use eigenforge_runtime::{Device, DeviceError, Scalar, SolveError};
 use eigenforge_templates::{ElementFunctionText, KernelText};
 
@@ -36,8 +35,8 @@ pub trait Eigenproblem: Clone {
     /// The text of a first guess of the lowest state, if there is one.
     fn guess_text(&self, multiply: &MultiplyPlan) -> Option<ElementFunctionText>;
 
-    /// The solver for this problem on a device, and the reason, if another was chosen than the one that is asked for.
-    fn choose(solve: &Diagonalisation<Self>, device: &Device) -> (Solver, Option<String>);
+    /// A solve with the solver for this problem on a device, and the reason, if another was chosen than the one that is asked for.
+    fn choose(solve: Diagonalisation<Self>, device: &Device) -> (Diagonalisation<Self>, Option<String>);
 
     /// Refuses a run whose vectors alone do not fit with any solver, before tables are made.
     ///

@@ -41,6 +41,7 @@ pub use options::{
     SpectrumPart, Start, StartUsed, StopReason,
 };
 pub use rehearsal::{EVERY_SIZE, LaunchedProgram, MatrixOutline, block_operations, rehearse};
+pub use run::room_for_vectors;
 
 use crate::device::Device;
 use crate::error::SolveError;
@@ -212,6 +213,13 @@ pub fn resident(dimension: usize, element: usize, solver: Solver, options: &Solv
     let vectors = vectors + if nearest { filter::VECTORS } else { 0 };
     let bytes = (vectors as u64).saturating_mul(dimension as u64).saturating_mul(element as u64);
     (format!("{vectors} vectors of {dimension} elements for {name}"), bytes)
+}
+
+/// Whether Lanczos for one state would multiply twice in each step, since so many bytes have no room for its basis.
+pub fn lanczos_multiplies_twice(dimension: usize, element: usize, room: u64, options: &SolveOptions) -> bool {
+    let each = (dimension as u64).saturating_mul(element as u64);
+    let spare = usize::try_from(room / each.max(1)).unwrap_or(usize::MAX).saturating_sub(lanczos::VECTORS);
+    options.states == 1 && lanczos::multiplies_twice(lanczos::optional_vectors(options, spare))
 }
 
 /// Optional device memory of a solve: vectors that save work, by name and bytes. `other` bytes will still be taken by the

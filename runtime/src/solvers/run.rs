@@ -228,15 +228,19 @@ fn vector_bytes<T: Scalar>(operator: &dyn LinearOperator<T>) -> u64 {
     (operator.dimension() as u64).saturating_mul(size_of::<T>() as u64)
 }
 
-/// How many vectors of `each` bytes may be kept, if `needed` others and `other` bytes are still to come. A card is filled
-/// except for 1/64, far more than programs loaded later and their sums need; of a host's memory, which is shared with
-/// everything else, half is left free.
+/// How many vectors of `each` bytes may be kept, if `needed` others and `other` bytes are still to come.
 pub(super) fn spare(device: &Device, each: u64, needed: usize, other: u64, limit: Option<u64>) -> usize {
+    let left = room_for_vectors(device, other, limit).saturating_sub(each.saturating_mul(needed as u64));
+    usize::try_from(left / each.max(1)).unwrap_or(usize::MAX)
+}
+
+/// Bytes that a solver may fill with vectors, if `other` bytes are still to come. A card is filled except for 1/64, far more than programs
+/// loaded later and their sums need; of a host's memory, which is shared with everything else, half is left free.
+pub fn room_for_vectors(device: &Device, other: u64, limit: Option<u64>) -> u64 {
     let Memory { free, total } = device.memory();
     let free = free.saturating_sub(other);
     let share = if device.is_cuda() { free.saturating_sub(total / 64) } else { free / 2 };
-    let left = limit.map_or(share, |limit| share.min(limit)).saturating_sub(each.saturating_mul(needed as u64));
-    usize::try_from(left / each.max(1)).unwrap_or(usize::MAX)
+    limit.map_or(share, |limit| share.min(limit))
 }
 
 /// The results of the main search.

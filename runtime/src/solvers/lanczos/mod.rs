@@ -82,6 +82,12 @@ pub(super) fn optional_vectors(options: &SolveOptions, spare: usize) -> usize {
     if room < FEWEST { 0 } else { room }
 }
 
+/// Whether a search that keeps so many vectors multiplies twice in each step: too few for the basis and for a restart, so that x is made
+/// again from the start.
+pub(super) fn multiplies_twice(kept: usize) -> bool {
+    kept < restart::LEAST
+}
+
 /// The k lowest states.
 pub(super) fn search<T: Scalar>(
     run: &Run<'_, T>,

@@ -13,7 +13,7 @@ use crate::error::SolveError;
 use crate::scalar::Scalar;
 
 /// The smallest basis that is restarted. Below, factors cost less than restarts in quick succession.
-const LEAST: usize = KEPT + 3 * MIXED;
+pub(super) const LEAST: usize = KEPT + 3 * MIXED;
 
 /// Number of slots to use of those that fit: for restarts, a number that one program handles.
 pub(super) fn slots(room: usize) -> usize {
