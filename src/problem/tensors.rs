@@ -50,7 +50,7 @@ impl TensorProblem {
         if self.opened.get().is_none() {
             let spec = &self.file.su3;
             let plan = Plan::new(OscillatorSpace { n_max: spec.n_max });
-            let source = spec.interaction.open(&plan, spec.direction, &cache()?)?;
+            let source = spec.open(&plan, &cache()?)?;
             let _ = self.opened.set((plan, source));
         }
         let opened = self.opened.get().map(|(plan, source)| (plan, &**source));
@@ -150,7 +150,7 @@ impl Problem for TensorProblem {
     }
 
     fn identity(&self) -> Result<String, StageError> {
-        let interaction = self.file.su3.interaction.fingerprint()?;
+        let interaction = self.file.su3.fingerprint()?;
         Ok(identity_of(&[&self.describe(), &interaction]))
     }
 
