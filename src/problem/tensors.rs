@@ -109,8 +109,9 @@ impl Problem for TensorProblem {
         let spec = &self.file.su3;
         let (from, to) = (spec.direction.input().word(), spec.direction.output().word());
         let (n_max, interaction, output) = (spec.n_max, &spec.interaction, spec.output.display());
+        let terms = spec.hamiltonian.map_or(String::new(), |terms| format!("{terms} + "));
         format!(
-            "model    {from} of {interaction} into {to}\nspace    N_max = {n_max}: shells n <= {}, pairs na + nb <= {}\n\
+            "model    {from} of {terms}{interaction} into {to}\nspace    N_max = {n_max}: shells n <= {}, pairs na + nb <= {}\n\
              su3      a chain of matrix products; into {output}\n",
             n_max + 1,
             n_max + 2

@@ -124,7 +124,7 @@ impl fmt::Display for Hamiltonian {
         add(self.lawson != 0.0, format!("{} N_cm", self.lawson));
         add(self.oscillator != 0.0, format!("{} V_osc", self.oscillator));
         let terms = if terms.is_empty() { "nothing".into() } else { terms.join(" + ") };
-        write!(f, "{terms} (A = {}, hw = {} MeV)", self.nucleons, self.hw)
+        write!(f, "{terms} ({} nucleons, hw = {} MeV)", self.nucleons, self.hw)
     }
 }
 

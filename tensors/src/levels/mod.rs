@@ -73,11 +73,12 @@ impl Su3Spec {
         }
         let plan = Plan::new(OscillatorSpace { n_max: self.n_max });
         let quanta_max = self.n_max + 1;
-        let (limit, needed) = (Memory::limit(self), 2 * CoupledMatrices::bytes(quanta_max));
-        Memory::new(limit.saturating_sub(needed), &plan, Channel::ALL.len(), 0)?;
+        let (limit, of_matrices) = (Memory::limit(self), 2 * CoupledMatrices::bytes(quanta_max));
+        // Refuses what cannot be, before anything is read.
+        Memory::new(limit, &plan, 1, of_matrices)?;
         let input = Input::open(self, &plan, request.channel)?;
-        let cache = || Settings::from_env().map(|settings| TableCache::open(&settings)).map_err(DeviceError::from);
         let mut tables = Tables::of_pairs(&plan, cache()?)?;
+        Memory::new(limit, &plan, Channel::ALL.len(), of_matrices + input.resident() + tables.resident())?;
         let mut matrices = CoupledMatrices::new(quanta_max, tables.coupler())?;
         // Two of a kind have ¼ of all orders of a pair, and each of their states is two of these.
         let factor = if request.channel == Channel::Pn { 1.0 } else { 0.5 };
@@ -106,6 +107,10 @@ impl Su3Spec {
     }
 }
 
+fn cache() -> Result<TableCache, DeviceError> {
+    Ok(TableCache::open(&Settings::from_env()?))
+}
+
 /// Where the strengths of one channel come from.
 struct Input {
     source: Box<dyn TensorSource>,
@@ -118,7 +123,6 @@ struct Input {
 
 impl Input {
     fn open(spec: &Su3Spec, plan: &Plan, channel: Channel) -> Result<Input, TransformError> {
-        let cache = || Settings::from_env().map(|settings| TableCache::open(&settings)).map_err(DeviceError::from);
         let of_strengths = spec.direction == Direction::Inverse;
         let terms = match spec.hamiltonian.filter(|_| of_strengths) {
             Some(terms) => {
@@ -137,6 +141,11 @@ impl Input {
             InteractionError::NoChannel { input: spec.interaction.to_string(), channel: channel.word(), found }
         })?;
         Ok(Input { source, position, direction: spec.direction, terms })
+    }
+
+    /// Bytes held permanently.
+    fn resident(&self) -> u64 {
+        self.source.resident() + self.terms.as_ref().map_or(0, |(terms, _)| terms.resident())
     }
 
     /// The strengths of a group.
