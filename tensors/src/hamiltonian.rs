@@ -106,7 +106,7 @@ impl Hamiltonian {
     }
 
     /// What two protons have in addition.
-    fn repulsion(&self, quanta_max: u32) -> Relative {
+    pub(super) fn repulsion(&self, quanta_max: u32) -> Relative {
         let b = (self.hbar2_over_m / self.hw).sqrt();
         let strength = CHARGE_SQUARED / (2.0f64.sqrt() * b);
         Relative::of_formula(quanta_max, |[n, l], [n2, l2], _, _| {
