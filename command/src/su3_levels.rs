@@ -6,7 +6,7 @@ use super::error::CommandError;
 use super::output::print;
 use super::su3::model_file;
 use eigenforge::report::ReportError;
-use eigenforge::su3::{Direction, Hamiltonian, InteractionInput, LevelRequest};
+use eigenforge::su3::{Direction, InteractionInput, LevelRequest, NuclearTerms};
 
 /// Runs the verb.
 pub(super) fn run(arguments: &Su3SolveArguments) -> Result<VerbEnd, CommandError> {
@@ -15,12 +15,12 @@ pub(super) fn run(arguments: &Su3SolveArguments) -> Result<VerbEnd, CommandError
         (spec.interaction, spec.direction) = (InteractionInput::File(path.clone()), Direction::Forward);
     }
     if let Some(path) = &arguments.strengths {
-        // These are of the whole Hamiltonian, with the terms of the model file.
+        // These are of the whole NuclearTerms, with the terms of the model file.
         (spec.interaction, spec.direction, spec.hamiltonian) =
             (InteractionInput::File(path.clone()), Direction::Inverse, None);
     }
     if let Some(hw) = arguments.hw {
-        spec.hamiltonian = Some(Hamiltonian { hw, ..spec.hamiltonian.unwrap_or(Hamiltonian::new(hw)) });
+        spec.hamiltonian = Some(NuclearTerms { hw, ..spec.hamiltonian.unwrap_or(NuclearTerms::new(hw)) });
     }
     spec.n_max = arguments.n_max.unwrap_or(spec.n_max);
     spec.memory = arguments.memory.or(spec.memory);

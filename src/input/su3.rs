@@ -5,7 +5,7 @@
 use super::problem::Wrong;
 use super::section::Section;
 use crate::su3::{
-    Direction, Force, ForceError, Hamiltonian, InteractionError, InteractionInput, MOST_N_MAX, Su3Spec, TensorFormat,
+    Direction, Force, ForceError, InteractionError, InteractionInput, MOST_N_MAX, NuclearTerms, Su3Spec, TensorFormat,
 };
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub(super) fn force(file: &Section<'_>, name: &str, text: &str) -> Option<Force>
 }
 
 /// Reads `[hamiltonian]` beside `[su3]`; `force` as of [`read`]: its ħω and mass are those of the other terms.
-pub(super) fn hamiltonian(section: Section<'_>, force: Option<&Option<Force>>) -> Option<Hamiltonian> {
+pub(super) fn hamiltonian(section: Section<'_>, force: Option<&Option<Force>>) -> Option<NuclearTerms> {
     if force.is_none() {
         section.require("hw", "the ħω in MeV of the oscillator functions of the interaction, such as hw = 20.0");
     }
@@ -37,9 +37,9 @@ pub(super) fn hamiltonian(section: Section<'_>, force: Option<&Option<Force>>) -
     let number = |key, default| section.number(key).map_or(default, |number| number.value);
     let common = force.and_then(Option::as_ref);
     // Without a number of its own the section has a problem already.
-    let plain = Hamiltonian::new(number("hw", common.map_or(1.0, |force| force.hw)));
+    let plain = NuclearTerms::new(number("hw", common.map_or(1.0, |force| force.hw)));
     let nucleons = section.count("nucleons", 2).map_or(Some(plain.nucleons), |a| u32::try_from(a.value).ok());
-    let terms = Hamiltonian {
+    let terms = NuclearTerms {
         kinetic: section.flag("kinetic").unwrap_or(plain.kinetic),
         coulomb: section.flag("coulomb").unwrap_or(plain.coulomb),
         lawson: number("lawson", plain.lawson),
@@ -60,7 +60,7 @@ pub(super) fn hamiltonian(section: Section<'_>, force: Option<&Option<Force>>) -
 pub(super) fn read(
     section: Section<'_>,
     force: Option<Option<Force>>,
-    hamiltonian: Option<Hamiltonian>,
+    hamiltonian: Option<NuclearTerms>,
 ) -> Option<Su3Spec> {
     if force.is_none() {
         section.require("interaction", "the path of two-body matrix elements, such as interaction = \"jisp16.dat\"");

@@ -34,7 +34,7 @@ const MOST_NUCLEONS: u32 = 1_000;
 
 /// `[hamiltonian]`: what is added to the two-body elements of the interaction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Hamiltonian {
+pub struct NuclearTerms {
     /// ħω of the oscillator functions in MeV.
     pub hw: f64,
     /// Whether T_rel is added.
@@ -51,11 +51,11 @@ pub struct Hamiltonian {
     pub hbar2_over_m: f64,
 }
 
-impl Hamiltonian {
+impl NuclearTerms {
     /// T_rel of two nucleons in functions of this ħω in MeV, and nothing else.
-    pub fn new(hw: f64) -> Hamiltonian {
+    pub fn new(hw: f64) -> NuclearTerms {
         let hbar2_over_m = super::force::HBAR_SQUARED_OVER_M;
-        Hamiltonian { hw, kinetic: true, coulomb: false, lawson: 0.0, oscillator: 0.0, nucleons: 2, hbar2_over_m }
+        NuclearTerms { hw, kinetic: true, coulomb: false, lawson: 0.0, oscillator: 0.0, nucleons: 2, hbar2_over_m }
     }
 
     /// Checks its numbers.
@@ -115,7 +115,7 @@ impl Hamiltonian {
     }
 }
 
-impl fmt::Display for Hamiltonian {
+impl fmt::Display for NuclearTerms {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut terms = Vec::new();
         let mut add = |there: bool, term: String| terms.extend(there.then_some(term));
@@ -172,8 +172,8 @@ mod tests {
     /// T = H_osc − V_osc, so r² gives both; 1/ρ: the error of the trapezium rule at the origin falls with L.
     #[test]
     fn the_elements_are_those_of_quadrature() {
-        let terms = Hamiltonian { kinetic: false, oscillator: 1.0, ..Hamiltonian::new(2.0) };
-        let kinetic = Hamiltonian::new(2.0).common(20);
+        let terms = NuclearTerms { kinetic: false, oscillator: 1.0, ..NuclearTerms::new(2.0) };
+        let kinetic = NuclearTerms::new(2.0).common(20);
         let potential = terms.common(20);
         for (n, m, l) in [(0, 0, 0), (0, 1, 0), (3, 2, 1), (4, 4, 5), (1, 2, 6), (0, 2, 3)] {
             let [bra, ket] = [[2 * n + l, l], [2 * m + l, l]];
@@ -192,14 +192,14 @@ mod tests {
 
     #[test]
     fn numbers_out_of_their_range_are_refused() {
-        let good = Hamiltonian::new(20.0);
+        let good = NuclearTerms::new(20.0);
         assert!(good.check().is_ok());
         for (bad, said) in [
-            (Hamiltonian { hw: f64::NAN, ..good }, "hw: expected a positive number, found NaN"),
-            (Hamiltonian { hbar2_over_m: 0.0, ..good }, "hbar2_over_m: expected a positive number, found 0"),
-            (Hamiltonian { lawson: f64::INFINITY, ..good }, "lawson: expected a finite number, found inf"),
-            (Hamiltonian { oscillator: f64::NAN, ..good }, "oscillator: expected a finite number"),
-            (Hamiltonian { nucleons: 1, ..good }, "nucleons: expected a whole number from 2 to 1000, found 1"),
+            (NuclearTerms { hw: f64::NAN, ..good }, "hw: expected a positive number, found NaN"),
+            (NuclearTerms { hbar2_over_m: 0.0, ..good }, "hbar2_over_m: expected a positive number, found 0"),
+            (NuclearTerms { lawson: f64::INFINITY, ..good }, "lawson: expected a finite number, found inf"),
+            (NuclearTerms { oscillator: f64::NAN, ..good }, "oscillator: expected a finite number"),
+            (NuclearTerms { nucleons: 1, ..good }, "nucleons: expected a whole number from 2 to 1000, found 1"),
         ] {
             let error = bad.check().unwrap_err().to_string();
             assert!(error.contains(said), "{said} is not in {error}");

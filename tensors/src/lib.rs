@@ -102,7 +102,7 @@ pub use error::TransformError;
 pub use files::{companion_files, format_of, refuse_to_overwrite};
 pub use force::{Force, ForceError, Gaussian, Minnesota};
 pub use h2::H2Version;
-pub use hamiltonian::Hamiltonian;
+pub use hamiltonian::NuclearTerms;
 pub use interaction::{InteractionError, InteractionInput, open_interaction};
 pub use label_table::LabelTable;
 pub use levels::{CoupledComponent, LevelRequest, NuclearLevel, NuclearLevels};

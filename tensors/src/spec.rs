@@ -1,7 +1,7 @@
 //! What a transformation is asked for: `[su3]` of a model file, or the flags of `eigenforge su3 transform`.
 
 use super::csv::TableError;
-use super::hamiltonian::Hamiltonian;
+use super::hamiltonian::NuclearTerms;
 use super::interaction::{InteractionError, InteractionInput};
 use super::output::TensorFormat;
 use super::plan::Plan;
@@ -31,7 +31,7 @@ pub struct Su3Spec {
     pub memory: Option<u64>,
     /// `[hamiltonian]`: terms that are added to the elements of the interaction.
     #[serde(default)]
-    pub hamiltonian: Option<Hamiltonian>,
+    pub hamiltonian: Option<NuclearTerms>,
 }
 
 impl Su3Spec {

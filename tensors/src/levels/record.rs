@@ -2,7 +2,7 @@
 
 use super::LevelRequest;
 use super::basis::CoupledBasis;
-use crate::{Channel, Hamiltonian, Su3Spec};
+use crate::{Channel, NuclearTerms, Su3Spec};
 use eigenforge_core::words::grouped;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ pub struct NuclearLevels {
     /// The interaction, or the file of strengths.
     pub input: String,
     /// `[hamiltonian]`; `None` if the input is the whole of it.
-    pub hamiltonian: Option<Hamiltonian>,
+    pub hamiltonian: Option<NuclearTerms>,
     /// Matrices, one per J and parity.
     pub matrices: usize,
     /// Rows of the largest.

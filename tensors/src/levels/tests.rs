@@ -1,6 +1,6 @@
 //! Levels from tensors against the interaction diagonalised in the basis of relative motion, which makes no tensor.
 
-use crate::hamiltonian::Hamiltonian;
+use crate::hamiltonian::NuclearTerms;
 use crate::interaction::InteractionInput;
 use crate::levels::{LevelRequest, NuclearLevels};
 use crate::relative::Relative;
@@ -13,7 +13,7 @@ fn jisp16() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/su3/jisp16_Nmax20_hw20.0_rel.dat")
 }
 
-fn spec(interaction: PathBuf, n_max: u32, hamiltonian: Option<Hamiltonian>) -> Su3Spec {
+fn spec(interaction: PathBuf, n_max: u32, hamiltonian: Option<NuclearTerms>) -> Su3Spec {
     Su3Spec {
         interaction: InteractionInput::File(interaction),
         n_max,
@@ -28,7 +28,7 @@ fn spec(interaction: PathBuf, n_max: u32, hamiltonian: Option<Hamiltonian>) -> S
 /// (energy, J, parity, T) of all states with N ≤ `quanta`: T_rel + V in |(N L S) J⟩, with e²/r between two protons if `charge`.
 fn by_relative_motion(quanta: u32, hw: f64, charge: bool) -> Vec<(f64, u32, i32, u32)> {
     let interaction = Relative::read(&jisp16()).unwrap();
-    let coulomb = Hamiltonian { coulomb: true, ..Hamiltonian::new(hw) }.repulsion(quanta);
+    let coulomb = NuclearTerms { coulomb: true, ..NuclearTerms::new(hw) }.repulsion(quanta);
     let mut found = Vec::new();
     for (j, s, odd) in (0..=quanta + 1).flat_map(|j| [(j, 0, 0), (j, 0, 1), (j, 1, 0), (j, 1, 1)]) {
         let shells = (odd..=quanta).step_by(2);
@@ -68,8 +68,8 @@ const ALL: LevelRequest = LevelRequest { channel: Channel::Pn, count: usize::MAX
 /// JISP16 at ħω = 20 MeV: every level of two nucleons, by J, parity and T; two protons with their charge.
 #[test]
 fn levels_of_tensors_are_those_of_relative_motion() {
-    let terms = Hamiltonian { coulomb: true, ..Hamiltonian::new(20.0) };
-    for (n_max, channel) in [(2, Channel::Pn), (3, Channel::Nn), (4, Channel::Pp), (4, Channel::Pn)] {
+    let terms = NuclearTerms { coulomb: true, ..NuclearTerms::new(20.0) };
+    for (n_max, channel) in [(2, Channel::Pn), (3, Channel::Nn), (4, Channel::Pp), (8, Channel::Pn)] {
         let found = spec(jisp16(), n_max, Some(terms)).levels(&LevelRequest { channel, ..ALL }).unwrap();
         let mut expected = sorted(by_relative_motion(n_max + 1, 20.0, channel == Channel::Pp));
         expected.retain(|(.., isospin)| channel == Channel::Pn || *isospin == 1);
@@ -87,8 +87,8 @@ fn levels_of_tensors_are_those_of_relative_motion() {
 #[test]
 fn quanta_of_the_centre_of_mass_cost_what_the_lawson_term_says() {
     let wanted = LevelRequest { centre_quanta: 9, ..ALL };
-    let plain = spec(jisp16(), 3, Some(Hamiltonian::new(20.0))).levels(&wanted).unwrap();
-    let lawson = Hamiltonian { lawson: 7.25, ..Hamiltonian::new(20.0) };
+    let plain = spec(jisp16(), 3, Some(NuclearTerms::new(20.0))).levels(&wanted).unwrap();
+    let lawson = NuclearTerms { lawson: 7.25, ..NuclearTerms::new(20.0) };
     let shifted = spec(jisp16(), 3, Some(lawson)).levels(&wanted).unwrap();
     let place = |energy: f64| (energy * 1e7).round() as i64;
     let unshifted = |found: &NuclearLevels, beta: f64| {
@@ -126,14 +126,14 @@ fn terms_of_more_nucleons() {
     let folder = tempfile::tempdir().unwrap();
     let nothing = interaction("[force]\nhw = 10.0\ncentral = [{ strength = 0.0, range = 1.0 }]\n", folder.path());
     // H of relative motion is 2/A (T + V), an oscillator: 2/A ħω (N + 3/2).
-    let oscillator = Hamiltonian { oscillator: 1.0, nucleons: 4, ..Hamiltonian::new(10.0) };
+    let oscillator = NuclearTerms { oscillator: 1.0, nucleons: 4, ..NuclearTerms::new(10.0) };
     let found = spec(nothing.clone(), 2, Some(oscillator)).levels(&ALL).unwrap();
     for level in &found.levels {
         let quanta = level.energy / 5.0 - 1.5;
         assert!((quanta - quanta.round()).abs() < 1e-10 && quanta > -0.5 && quanta < 3.5, "{level:?}");
     }
     // β/(A − 1) of a quantum of the centre of mass of a pair, less β (A − 2)/(A (A − 1)) of one of relative motion.
-    let centre = Hamiltonian { kinetic: false, lawson: 12.0, nucleons: 4, ..Hamiltonian::new(10.0) };
+    let centre = NuclearTerms { kinetic: false, lawson: 12.0, nucleons: 4, ..NuclearTerms::new(10.0) };
     let found = spec(nothing, 2, Some(centre)).levels(&LevelRequest { centre_quanta: 9, ..ALL }).unwrap();
     for level in &found.levels {
         let quanta = (4.0 * level.centre_quanta - level.energy) / 2.0;
@@ -146,17 +146,17 @@ fn what_a_hamiltonian_lacks_is_named() {
     let error = |spec: Su3Spec, channel| spec.levels(&LevelRequest { channel, ..ALL }).unwrap_err().to_string();
     let alone = error(spec(jisp16(), 2, None), Channel::Pn);
     assert!(alone.contains("need the kinetic energy") && alone.contains("--hw"), "{alone}");
-    let wrong = error(spec(jisp16(), 2, Some(Hamiltonian::new(-20.0))), Channel::Pn);
+    let wrong = error(spec(jisp16(), 2, Some(NuclearTerms::new(-20.0))), Channel::Pn);
     assert!(wrong.contains("hw: expected a positive number, found -20"), "{wrong}");
     let folder = tempfile::tempdir().unwrap();
     let force = folder.path().join("force.toml");
     std::fs::write(&force, "[force]\nhw = 15.0\nminnesota = {}\n").unwrap();
-    let other = error(spec(force, 2, Some(Hamiltonian::new(20.0))), Channel::Pn);
+    let other = error(spec(force, 2, Some(NuclearTerms::new(20.0))), Channel::Pn);
     assert!(other.contains("hw = 15 MeV") && other.contains("hw = 20 MeV"), "{other}");
     let strengths = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/su3/jisp16_hw20_N2_C.csv");
     let of_strengths = Su3Spec { direction: Direction::Inverse, ..spec(strengths, 2, None) };
     let absent = error(of_strengths, Channel::Nn);
     assert!(absent.contains("no channel nn: expected one of pn, pp"), "{absent}");
-    let small = Su3Spec { memory: Some(1000), ..spec(jisp16(), 2, Some(Hamiltonian::new(20.0))) };
+    let small = Su3Spec { memory: Some(1000), ..spec(jisp16(), 2, Some(NuclearTerms::new(20.0))) };
     assert!(error(small, Channel::Pn).contains("N_max = 2 needs"));
 }

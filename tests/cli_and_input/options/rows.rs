@@ -573,7 +573,7 @@ pub const ROWS: &[Row] = &[
     row("su3 solve", "channel", S, &["@S", "--hw", "20"], &["--channel", "nn"], Shows("two nucleons (nn)")),
     row("su3 solve", "channel", S, &["@S", "--hw", "20"], &["--channel", "np"], Refused(&["--channel", "pn, pp, nn"])),
     row("su3 solve", "levels", S, &["@S", "--hw", "20"], &["--levels", "14"], Shows("4-")),
-    row("su3 solve", "centre", S, &["@S", "--hw", "20"], &["--centre", "1"], Shows("1.0")),
+    row("su3 solve", "centre", S, &["@S", "--hw", "20"], &["--centre", "1"], Shows("  1.0  3S")),
     row("su3 solve", "memory", S, &["@S", "--hw", "20"], &["--memory", "1000"], Refused(&["--memory", "N_max = 2"])),
     row("su3 solve", "json", S, &["@S", "--hw", "20"], &["--json"], Shows("\"components\"")),
     row("su3 elements", "", S, &["--interaction", JISP, "--n-max", "2", "--output", "@e.csv"], &[], Runs("elements of each")),
