@@ -394,8 +394,8 @@ pub(super) struct Su3TransformArguments {
     /// goes beside it as .json, a picture as .svg
     #[arg(long, value_name = "OUT", required_unless_present = "model")]
     pub output: Option<PathBuf>,
-    /// labels (CSV), binary (8-byte numbers; names that end in .bin), recoupler (LSU3shell's layout; .recoupler), or for
-    /// elements h2-0, h2-15099, h2-15200 (MFDn's)
+    /// labels (CSV), labels-half (CSV of na + nb >= nc + nd, of a Hermitian operator), binary (8-byte numbers; names that end in
+    /// .bin), recoupler (LSU3shell's layout; .recoupler), or for elements h2-0, h2-15099, h2-15200 (MFDn's)
     #[arg(long, value_parser = su3_format)]
     pub format: Option<Su3Format>,
     /// From strengths back to matrix elements

@@ -11,7 +11,7 @@ use super::rotation::RotatedElements;
 use super::source::TensorSource;
 use super::table_cache::TableCache;
 use super::work::Direction;
-use super::{binary, elements, foreign, h2, strengths};
+use super::{binary, elements, foreign, h2, hermitian, strengths};
 use eigenforge_runtime::input_file::{FileKind, OpenedFile};
 use eigenforge_runtime::trace;
 use eigenforge_su3::LabelError;
@@ -160,7 +160,10 @@ pub fn open_interaction(
         return Ok(Box::new(binary::BinaryFile::open(path, plan, direction.input())?));
     }
     if direction == Direction::Inverse {
-        return Ok(Box::new(strengths::read(path, plan)?));
+        let mut read = strengths::read(path, plan)?;
+        hermitian::fill(plan, &mut read)?;
+        strengths::check_complete(path, plan, &read)?;
+        return Ok(Box::new(read));
     }
     if force::recognised(path) {
         return rotated(Force::read(path)?.relative(plan), plan, cache);

@@ -28,6 +28,7 @@
 //! | `hamiltonian` | which terms stand beside the interaction? |
 //! | `force` | which interaction do Gaussians make? |
 //! | `foreign` | what is a file that no reader knows? |
+//! | `hermitian` | what are the strengths that a file of half of them leaves out? |
 //! | `levels` | which levels of two nucleons do the tensors have? |
 //! | `summary` | what is the result? |
 //! | `label_table` | what is the value of a coefficient that a table names? |
@@ -57,6 +58,7 @@ mod force;
 mod foreign;
 mod h2;
 mod hamiltonian;
+mod hermitian;
 mod interaction;
 mod label_table;
 mod levels;

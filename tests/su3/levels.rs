@@ -3,6 +3,7 @@
 
 use super::command::{command, path, root, succeed, text};
 use serde_json::Value;
+use std::collections::HashSet;
 
 const JISP16: &str = "tests/data/su3/jisp16_Nmax20_hw20.0_rel.dat";
 
@@ -16,6 +17,11 @@ fn energies(found: &Value) -> Vec<f64> {
 
 fn close(a: &[f64], b: &[f64], most: f64) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < most)
+}
+
+/// A message without its line ends.
+fn unwrapped(message: &str) -> String {
+    message.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
 }
 
 /// The interaction and the tensors of the whole Hamiltonian, as text and as numbers, have the same levels, and so do the tensors of the
@@ -38,6 +44,55 @@ fn tensors_of_the_hamiltonian_have_the_levels_of_the_interaction() {
         let found = levels(&[&["--strengths", &output, "--n-max", "4"], kinetic].concat());
         assert!(close(&energies(&found), &energies(&expected), 1e-9), "{name}");
     }
+}
+
+/// A file of the Hermitian half has the others by H† = H: the same elements, the same levels. Half of an operator that is not Hermitian, or
+/// a half with a missing row, is refused.
+#[test]
+fn half_of_the_strengths_is_the_whole_of_a_hermitian_operator() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| path(folder.path(), name);
+    let transform = |from: &str, to: &str, more: &[&str]| {
+        let arguments = ["transform", "--interaction", from, "--n-max", "2", "--output", to, "--device", "cpu"];
+        command(&[&arguments, more].concat()).output().unwrap()
+    };
+    let succeeds = |from: &str, to: &str, more: &[&str]| {
+        let output = transform(from, to, more);
+        assert_eq!(output.status.code(), Some(0), "{more:?}: {}", text(&output.stderr));
+        std::fs::read_to_string(to).unwrap()
+    };
+    let whole = succeeds(JISP16, &file("whole.csv"), &[]);
+    let half = succeeds(JISP16, &file("half.csv"), &["--format", "labels-half"]);
+    let rows = |text: &str| text.lines().count() - 1;
+    assert!(
+        rows(&half) > rows(&whole) / 2 && rows(&half) < rows(&whole) * 9 / 10,
+        "{} of {}",
+        rows(&half),
+        rows(&whole)
+    );
+    let inside: HashSet<&str> = half.lines().collect();
+    assert!(whole.lines().filter(|line| inside.contains(line)).eq(half.lines()));
+    let numbers = |text: &str| -> Vec<f64> {
+        text.lines().skip(1).map(|line| line.rsplit_once(',').unwrap().1.parse().unwrap()).collect()
+    };
+    let [from_whole, from_half] = ["whole", "half"].map(|name| {
+        numbers(&succeeds(&file(&format!("{name}.csv")), &file(&format!("{name}_back.csv")), &["--inverse"]))
+    });
+    assert!(close(&from_whole, &from_half, 1e-12) && rows(&whole) == from_half.len());
+    let solved = |name: &str| energies(&levels(&["--strengths", &file(name), "--n-max", "2", "--hw", "20"]));
+    assert!(close(&solved("whole.csv"), &solved("half.csv"), 1e-10));
+
+    std::fs::write(file("cut.csv"), half.lines().take(rows(&half)).collect::<Vec<_>>().join("\n") + "\n").unwrap();
+    let output = transform(&file("cut.csv"), &file("cut_back.csv"), &["--inverse"]);
+    assert!(output.status.code() == Some(2) && text(&output.stderr).contains("missing"), "{}", text(&output.stderr));
+    let elements = std::fs::read_to_string(file("whole_back.csv")).unwrap();
+    let off_diagonal = elements.lines().find(|line| line.starts_with("pn,0,0,0,2,")).unwrap();
+    let (labels, value) = off_diagonal.rsplit_once(',').unwrap();
+    let other = format!("{labels},{:e}", value.parse::<f64>().unwrap() + 1.0);
+    std::fs::write(file("skew.csv"), elements.replace(off_diagonal, &other)).unwrap();
+    let output = transform(&file("skew.csv"), &file("skew_half.csv"), &["--format", "labels-half"]);
+    let error = unwrapped(&text(&output.stderr));
+    assert!(output.status.code() != Some(0) && error.contains("is for Hermitian operators"), "{error}");
 }
 
 /// One strength of a file is changed: its operator is no longer the Hamiltonian, and a level moves.
@@ -102,7 +157,6 @@ fn bad_input_says_what_was_expected() {
         let output = command(&[&["solve"], arguments].concat()).output().unwrap();
         let error = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
-        let plain = error.split_whitespace().collect::<Vec<_>>().join(" ").replace(" │ ", " ");
-        assert!(plain.contains(said), "{said} is not in {error}");
+        assert!(unwrapped(&error).contains(said), "{said} is not in {error}");
     }
 }
