@@ -73,6 +73,10 @@ pub(super) fn model_file(path: Option<&Path>, verb: &'static str) -> Result<Su3F
     match path.map(InputFile::read).transpose()? {
         None => Ok(nothing()),
         Some(InputFile::Su3(file)) => Ok(*file),
+        Some(other @ InputFile::Sweep(_)) => {
+            let why = "it takes a file without sweeps; `eigenforge solve` transforms all points of one";
+            Err(refusal(Family::from_file(&other), verb, why))
+        }
         Some(other) => Err(refusal(Family::from_file(&other), verb, "it takes a file with [su3]")),
     }
 }
