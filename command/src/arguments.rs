@@ -366,6 +366,8 @@ pub(super) struct Su3Arguments {
 pub(super) enum Su3Verb {
     /// Turn two-body matrix elements into strengths of SU(3) x SU(2) tensors, or back: `solve` with flags in place of [su3]
     Transform(Su3TransformArguments),
+    /// Find the levels of two nucleons from the tensors of their Hamiltonian
+    Solve(Su3SolveArguments),
     /// Write an interaction of any format, or a force, as two-body matrix elements in another format
     Elements(Su3ElementsArguments),
     /// Add a column `computed` to a table of SU(3) > SO(3) coupling coefficients (phases of Draayer and Akiyama)
@@ -392,8 +394,8 @@ pub(super) struct Su3TransformArguments {
     /// goes beside it as .json, a picture as .svg
     #[arg(long, value_name = "OUT", required_unless_present = "model")]
     pub output: Option<PathBuf>,
-    /// labels (CSV), binary (8-byte numbers; names that end in .bin), recoupler (LSU3shell's layout; .recoupler), or for
-    /// elements h2-0, h2-15099, h2-15200 (MFDn's)
+    /// labels (CSV), labels-half (CSV of na + nb >= nc + nd, of a Hermitian operator), binary (8-byte numbers; names that end in
+    /// .bin), recoupler (LSU3shell's layout; .recoupler), or for elements h2-0, h2-15099, h2-15200 (MFDn's)
     #[arg(long, value_parser = su3_format)]
     pub format: Option<Su3Format>,
     /// From strengths back to matrix elements
@@ -424,6 +426,49 @@ pub(super) struct Su3TransformArguments {
     /// Print the report as one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+/// `su3 solve`.
+#[derive(Debug, Args)]
+pub(super) struct Su3SolveArguments {
+    /// A model file with [su3] and [hamiltonian], whose keys the flags replace; without one --n-max and one of --interaction and
+    /// --strengths are needed
+    pub model: Option<PathBuf>,
+    /// An interaction as of transform; with --hw
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["model", "strengths"])]
+    pub interaction: Option<PathBuf>,
+    /// Strengths of the whole Hamiltonian that transform wrote as .csv or .bin; with --hw T_rel is added to them
+    #[arg(long, value_name = "FILE", conflicts_with = "interaction")]
+    pub strengths: Option<PathBuf>,
+    /// The space: pairs na + nb <= N + 1 of the tensors of N_max = N
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(MOST_N_MAX)), required_unless_present = "model")]
+    pub n_max: Option<u32>,
+    /// Add T_rel in oscillator functions of this hw in MeV, that of the interaction
+    #[arg(long, value_name = "MEV")]
+    pub hw: Option<f64>,
+    /// Two nucleons: pn, pp or nn
+    #[arg(long, default_value = "pn", value_parser = su3_channel)]
+    pub channel: Su3Channel,
+    /// How many levels, lowest first
+    #[arg(long, value_name = "K", default_value_t = 10, value_parser = at_least_one)]
+    pub levels: usize,
+    /// Levels with up to so many quanta of the centre of mass
+    #[arg(long, value_name = "QUANTA", default_value_t = 0)]
+    pub centre: u32,
+    /// Memory to stay within, such as 4GiB [default: four fifths of what is free]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub memory: Option<u64>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Nucleons of `su3 solve`.
+pub(super) type Su3Channel = eigenforge::su3::Channel;
+
+fn su3_channel(word: &str) -> Result<Su3Channel, String> {
+    let found = Su3Channel::ALL.into_iter().find(|channel| channel.word() == word);
+    found.ok_or_else(|| format!("expected {}", Su3Channel::ALL.map(Su3Channel::word).join(", ")))
 }
 
 /// `su3 elements`.

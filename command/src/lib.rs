@@ -35,6 +35,7 @@ mod solve;
 mod spmv;
 mod su3;
 mod su3_elements;
+mod su3_levels;
 mod sweep;
 mod tune;
 

@@ -1,11 +1,11 @@
-//! `eigenforge su3 transform|coefficients|wigner|count`; `elements` has a file of its own. The work is [`eigenforge::su3`]'s.
+//! `eigenforge su3 transform|coefficients|wigner|count`; `solve` and `elements` have files of their own. The work is [`eigenforge::su3`]'s.
 
 use super::VerbEnd;
 use super::arguments::{SolveArguments, Su3CountArguments, Su3TableArguments, Su3TransformArguments, Su3Verb};
 use super::error::CommandError;
 use super::output::{print, results_in};
 use super::refuse::refusal;
-use super::{solve, su3_elements};
+use super::{solve, su3_elements, su3_levels};
 use eigenforge::input::{InputFile, Su3File};
 use eigenforge::problem::Family;
 use eigenforge::report::{ReportError, check_file, publish};
@@ -24,6 +24,7 @@ use std::time::Instant;
 pub(super) fn run(verb: &Su3Verb) -> Result<VerbEnd, CommandError> {
     match verb {
         Su3Verb::Transform(arguments) => transform(arguments),
+        Su3Verb::Solve(arguments) => su3_levels::run(arguments),
         Su3Verb::Elements(arguments) => su3_elements::run(arguments),
         Su3Verb::Coefficients(arguments) => {
             table(arguments, |path| LabelTable::of_coefficients(path, Device::cpu().memory().free))
@@ -52,14 +53,7 @@ fn transform(arguments: &Su3TransformArguments) -> Result<VerbEnd, CommandError>
 
 /// The file that is meant.
 fn with_flags(arguments: &Su3TransformArguments) -> Result<Su3File, CommandError> {
-    let file = match &arguments.model {
-        None => None,
-        Some(path) => match InputFile::read(path)? {
-            InputFile::Su3(file) => Some(file),
-            other => return Err(refusal(Family::from_file(&other), "su3 transform", "it takes a file with [su3]")),
-        },
-    };
-    let mut file = file.map_or_else(nothing, |file| *file);
+    let mut file = model_file(arguments.model.as_deref(), "su3 transform")?;
     let spec = &mut file.su3;
     if let Some(path) = &arguments.interaction {
         spec.interaction = InteractionInput::File(path.clone());
@@ -74,10 +68,24 @@ fn with_flags(arguments: &Su3TransformArguments) -> Result<Su3File, CommandError
     Ok(file)
 }
 
+/// The model file of a verb, or one that the flags fill in.
+pub(super) fn model_file(path: Option<&Path>, verb: &'static str) -> Result<Su3File, CommandError> {
+    match path.map(InputFile::read).transpose()? {
+        None => Ok(nothing()),
+        Some(InputFile::Su3(file)) => Ok(*file),
+        Some(other @ InputFile::Sweep(_)) => {
+            let why = "it takes a file without sweeps; `eigenforge solve` transforms all points of one";
+            Err(refusal(Family::from_file(&other), verb, why))
+        }
+        Some(other) => Err(refusal(Family::from_file(&other), verb, "it takes a file with [su3]")),
+    }
+}
+
 /// What the flags fill in where there is no file; clap lets none of the three that have no default be missing.
 fn nothing() -> Su3File {
     let (interaction, output) = (InteractionInput::File(PathBuf::new()), PathBuf::new());
-    let su3 = Su3Spec { interaction, n_max: 0, output, format: None, direction: Direction::Forward, memory: None };
+    let (direction, format, memory, hamiltonian) = (Direction::Forward, None, None, None);
+    let su3 = Su3Spec { interaction, n_max: 0, output, format, direction, memory, hamiltonian };
     Su3File { name: String::new(), text: String::new(), su3 }
 }
 

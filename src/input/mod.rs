@@ -461,7 +461,8 @@ impl Su3File {
                 why,
             );
             let force = file.has("force").then(|| su3::force(&file, name, text));
-            let spec = file.open("su3").and_then(|section| su3::read(section, force));
+            let terms = file.open("hamiltonian").and_then(|section| su3::hamiltonian(section, force.as_ref()));
+            let spec = file.open("su3").and_then(|section| su3::read(section, force, terms));
             file.finish("section", |_| None);
             let mut spec = spec?;
             if let InteractionInput::File(path) = &mut spec.interaction {

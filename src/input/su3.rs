@@ -4,7 +4,9 @@
 
 use super::problem::Wrong;
 use super::section::Section;
-use crate::su3::{Direction, Force, ForceError, InteractionInput, MOST_N_MAX, Su3Spec, TensorFormat};
+use crate::su3::{
+    Direction, Force, ForceError, InteractionError, InteractionInput, MOST_N_MAX, NuclearTerms, Su3Spec, TensorFormat,
+};
 use std::path::PathBuf;
 
 /// Reads `[force]` beside `[su3]`.
@@ -23,8 +25,43 @@ pub(super) fn force(file: &Section<'_>, name: &str, text: &str) -> Option<Force>
     None
 }
 
-/// Reads `[su3]`; `force` is that of the file, if it has such a section: `None` within if the section is wrong.
-pub(super) fn read(section: Section<'_>, force: Option<Option<Force>>) -> Option<Su3Spec> {
+/// Reads `[hamiltonian]` beside `[su3]`; `force` as of [`read`]: its ħω and mass are those of the other terms.
+pub(super) fn hamiltonian(section: Section<'_>, force: Option<&Option<Force>>) -> Option<NuclearTerms> {
+    if force.is_none() {
+        section.require("hw", "the ħω in MeV of the oscillator functions of the interaction, such as hw = 20.0");
+    }
+    let why = "[force] has it for all terms; leave it out here";
+    for key in ["hw", "hbar2_over_m"].into_iter().filter(|key| force.is_some() && section.has(key)) {
+        section.problem(key, Wrong::Conflict { key, other: "force", why });
+    }
+    let number = |key, default| section.number(key).map_or(default, |number| number.value);
+    let common = force.and_then(Option::as_ref);
+    // Without a number of its own the section has a problem already.
+    let plain = NuclearTerms::new(number("hw", common.map_or(1.0, |force| force.hw)));
+    let nucleons = section.count("nucleons", 2).map_or(Some(plain.nucleons), |a| u32::try_from(a.value).ok());
+    let terms = NuclearTerms {
+        kinetic: section.flag("kinetic").unwrap_or(plain.kinetic),
+        coulomb: section.flag("coulomb").unwrap_or(plain.coulomb),
+        lawson: number("lawson", plain.lawson),
+        oscillator: number("oscillator", plain.oscillator),
+        nucleons: nucleons.unwrap_or(u32::MAX),
+        hbar2_over_m: number("hbar2_over_m", common.map_or(plain.hbar2_over_m, |force| force.hbar2_over_m)),
+        ..plain
+    };
+    if let Err(InteractionError::Hamiltonian { key, expected, found }) = terms.check() {
+        section
+            .problem(key, Wrong::OutOfRange { key: key.into(), expected: expected.into(), found: found.to_string() });
+    }
+    section.finish("key", |_| None);
+    Some(terms)
+}
+
+/// Reads `[su3]`; `force` is that of the file, if it has such a section: `None` within if the section is wrong. `hamiltonian` likewise.
+pub(super) fn read(
+    section: Section<'_>,
+    force: Option<Option<Force>>,
+    hamiltonian: Option<NuclearTerms>,
+) -> Option<Su3Spec> {
     if force.is_none() {
         section.require("interaction", "the path of two-body matrix elements, such as interaction = \"jisp16.dat\"");
     } else if section.has("interaction") {
@@ -50,10 +87,14 @@ pub(super) fn read(section: Section<'_>, force: Option<Option<Force>>) -> Option
         let why = "a force has matrix elements, and `inverse` starts from strengths; leave one of the two out";
         section.problem("inverse", Wrong::Conflict { key: "inverse", other: "force", why });
     }
+    if inverse && hamiltonian.is_some() {
+        let why = "[hamiltonian] adds terms to matrix elements, and `inverse` starts from strengths; leave one of the two out";
+        section.problem("inverse", Wrong::Conflict { key: "inverse", other: "hamiltonian", why });
+    }
     let interaction = force.map_or(file, |force| force.map(|force| InteractionInput::Force(Box::new(force))));
     let format = section.choice("format", &TensorFormat::WORDS).map(|word| word.value);
     let memory = section.bytes("memory");
     section.finish("key", |_| None);
     let direction = if inverse { Direction::Inverse } else { Direction::Forward };
-    Some(Su3Spec { interaction: interaction?, n_max: n_max?, output: output?, format, direction, memory })
+    Some(Su3Spec { interaction: interaction?, n_max: n_max?, output: output?, format, direction, memory, hamiltonian })
 }

@@ -185,7 +185,11 @@ impl ParameterSweep {
     /// The folder for the table of the sweep and the folders of its points, if the file names one.
     pub fn folder(&self) -> Option<PathBuf> {
         match &self.points.first()?.file {
-            InputFile::Su3(file) => Some(file.su3.output.parent()?.parent()?.to_path_buf()),
+            InputFile::Su3(file) => {
+                let folder = file.su3.output.parent()?.parent()?;
+                // Of a file in the working folder the path is empty.
+                Some(if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_path_buf() })
+            }
             file => file.output()?.folder.clone(),
         }
     }

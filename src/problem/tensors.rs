@@ -50,7 +50,7 @@ impl TensorProblem {
         if self.opened.get().is_none() {
             let spec = &self.file.su3;
             let plan = Plan::new(OscillatorSpace { n_max: spec.n_max });
-            let source = spec.interaction.open(&plan, spec.direction, &cache()?)?;
+            let source = spec.open(&plan, &cache()?)?;
             let _ = self.opened.set((plan, source));
         }
         let opened = self.opened.get().map(|(plan, source)| (plan, &**source));
@@ -109,8 +109,9 @@ impl Problem for TensorProblem {
         let spec = &self.file.su3;
         let (from, to) = (spec.direction.input().word(), spec.direction.output().word());
         let (n_max, interaction, output) = (spec.n_max, &spec.interaction, spec.output.display());
+        let terms = spec.hamiltonian.map_or(String::new(), |terms| format!("{terms} + "));
         format!(
-            "model    {from} of {interaction} into {to}\nspace    N_max = {n_max}: shells n <= {}, pairs na + nb <= {}\n\
+            "model    {from} of {terms}{interaction} into {to}\nspace    N_max = {n_max}: shells n <= {}, pairs na + nb <= {}\n\
              su3      a chain of matrix products; into {output}\n",
             n_max + 1,
             n_max + 2
@@ -150,7 +151,7 @@ impl Problem for TensorProblem {
     }
 
     fn identity(&self) -> Result<String, StageError> {
-        let interaction = self.file.su3.interaction.fingerprint()?;
+        let interaction = self.file.su3.fingerprint()?;
         Ok(identity_of(&[&self.describe(), &interaction]))
     }
 

@@ -9,9 +9,9 @@ use super::summary::Overflow;
 use eigenforge_core::files::ReportError;
 use eigenforge_core::path::FamilyError;
 use eigenforge_core::words::size;
-use eigenforge_runtime::DeviceError;
 use eigenforge_runtime::interrupt::Interrupted;
 use eigenforge_runtime::lock::InUse;
+use eigenforge_runtime::{DeviceError, SolveError};
 use eigenforge_su3::LabelError;
 use std::path::PathBuf;
 
@@ -47,6 +47,9 @@ pub enum TransformError {
     /// Error of the processes that share the work.
     #[error(transparent)]
     Team(#[from] TeamError),
+    /// A matrix that cannot be diagonalised.
+    #[error("levels of two nucleons: {0}; is a strength beyond 1e100?")]
+    Eigenvalues(#[source] SolveError),
     /// A file cannot be written.
     #[error(transparent)]
     Report(#[from] ReportError),

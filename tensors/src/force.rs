@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// ħ²/m of a nucleon in MeV fm², the value of Thompson, LeMere and Tang.
-const HBAR_SQUARED_OVER_M: f64 = 41.47;
+pub(super) const HBAR_SQUARED_OVER_M: f64 = 41.47;
 
 /// Limit, because each has a table of integrals by radial numbers and L.
 const MOST_GAUSSIANS: usize = 1_000;

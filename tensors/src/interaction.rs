@@ -6,11 +6,12 @@
 use super::csv::TableError;
 use super::force::{self, Force, ForceError};
 use super::plan::Plan;
-use super::relative::{self, Relative, RotatedElements};
+use super::relative::{self, Relative};
+use super::rotation::RotatedElements;
 use super::source::TensorSource;
 use super::table_cache::TableCache;
 use super::work::Direction;
-use super::{binary, elements, foreign, h2, strengths};
+use super::{binary, elements, foreign, h2, hermitian, strengths};
 use eigenforge_runtime::input_file::{FileKind, OpenedFile};
 use eigenforge_runtime::trace;
 use eigenforge_su3::LabelError;
@@ -31,6 +32,46 @@ pub enum InteractionError {
     /// Error of the coefficients.
     #[error(transparent)]
     Labels(#[from] LabelError),
+    /// A number of `[hamiltonian]` out of its range.
+    #[error("[hamiltonian] {key}: expected {expected}, found {found}")]
+    Hamiltonian {
+        /// The key.
+        key: &'static str,
+        /// The accepted values.
+        expected: &'static str,
+        /// The value.
+        found: f64,
+    },
+    /// An interaction alone.
+    #[error(
+        "the levels of an interaction need the kinetic energy beside it: add --hw with the interaction's hw in MeV, or a section \
+         [hamiltonian] with hw to the model file (kinetic = false there leaves T_rel out)"
+    )]
+    NoKineticEnergy,
+    /// Nucleons that the input says nothing of.
+    #[error("{input} has no channel {channel}: expected one of {found}")]
+    NoChannel {
+        /// The input.
+        input: String,
+        /// The channel.
+        channel: &'static str,
+        /// Its channels.
+        found: String,
+    },
+    /// Two widths of oscillator functions.
+    #[error("the force has hw = {force} MeV and the terms beside it hw = {terms} MeV: expected the same")]
+    OtherOscillator {
+        /// Of the force.
+        force: f64,
+        /// Of the terms.
+        terms: f64,
+    },
+    /// Terms beside strengths.
+    #[error(
+        "[hamiltonian] adds terms to matrix elements, but this run starts from strengths: leave it out, or transform the interaction \
+         together with it"
+    )]
+    TermsOfStrengths,
 }
 
 /// Where the numbers of a transformation come from.
@@ -66,6 +107,15 @@ impl InteractionInput {
         match self {
             InteractionInput::File(path) => Some(path),
             InteractionInput::Force(_) => None,
+        }
+    }
+
+    /// The force, if it is one.
+    pub(super) fn force(&self) -> Result<Option<Force>, ForceError> {
+        match self {
+            InteractionInput::File(path) if force::recognised(path) => Force::read(path).map(Some),
+            InteractionInput::File(_) => Ok(None),
+            InteractionInput::Force(force) => Ok(Some((**force).clone())),
         }
     }
 
@@ -110,7 +160,10 @@ pub fn open_interaction(
         return Ok(Box::new(binary::BinaryFile::open(path, plan, direction.input())?));
     }
     if direction == Direction::Inverse {
-        return Ok(Box::new(strengths::read(path, plan)?));
+        let mut read = strengths::read(path, plan)?;
+        hermitian::fill(plan, &mut read)?;
+        strengths::check_complete(path, plan, &read)?;
+        return Ok(Box::new(read));
     }
     if force::recognised(path) {
         return rotated(Force::read(path)?.relative(plan), plan, cache);

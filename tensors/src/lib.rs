@@ -24,9 +24,12 @@
 //! | `spec`, `choice`, `run`, `stages`, `error` | what is asked for, how does it run from request to file, what does it tell? |
 //! | `builder` | how does a Rust program get the strengths in memory? |
 //! | `channel`, `csv`, `elements`, `h2`, `strengths`, `binary`, `recoupler` | how do files store them? |
-//! | `brackets`, `relative` | how does an interaction of relative motion become two-body elements? |
+//! | `relative`, `brackets`, `rotation` | how does an interaction of relative motion become two-body elements? |
+//! | `hamiltonian` | which terms stand beside the interaction? |
 //! | `force` | which interaction do Gaussians make? |
 //! | `foreign` | what is a file that no reader knows? |
+//! | `hermitian` | what are the strengths that a file of half of them leaves out? |
+//! | `levels` | which levels of two nucleons do the tensors have? |
 //! | `summary` | what is the result? |
 //! | `label_table` | what is the value of a coefficient that a table names? |
 //!
@@ -54,8 +57,11 @@ mod flow;
 mod force;
 mod foreign;
 mod h2;
+mod hamiltonian;
+mod hermitian;
 mod interaction;
 mod label_table;
+mod levels;
 mod local;
 mod matrices;
 mod memory;
@@ -69,6 +75,7 @@ mod processes;
 mod recoupler;
 mod recoupling;
 mod relative;
+mod rotation;
 mod run;
 mod shares;
 mod source;
@@ -97,8 +104,10 @@ pub use error::TransformError;
 pub use files::{companion_files, format_of, refuse_to_overwrite};
 pub use force::{Force, ForceError, Gaussian, Minnesota};
 pub use h2::H2Version;
+pub use hamiltonian::NuclearTerms;
 pub use interaction::{InteractionError, InteractionInput, open_interaction};
 pub use label_table::LabelTable;
+pub use levels::{CoupledComponent, LevelRequest, NuclearLevel, NuclearLevels};
 pub use output::TensorFormat;
 #[doc(hidden)]
 pub use paper::published_sum;

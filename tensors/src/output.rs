@@ -6,6 +6,7 @@
 use super::binary::{self, TensorKind};
 use super::channel::{ByChannel, Channel};
 use super::h2::{self, Encoding, H2Version};
+use super::hermitian::HermitianNorms;
 use super::plan::{Group, Plan};
 use super::source::TensorSource;
 use super::{elements, recoupler, strengths};
@@ -18,6 +19,8 @@ use std::path::Path;
 pub enum TensorFormat {
     /// A table of labels.
     Labels,
+    /// A table of the labels of strengths with na + nb ≥ nc + nd, of a Hermitian operator.
+    HermitianHalf,
     /// 8-byte numbers in the layout of the plan.
     Binary,
     /// LSU3shell's format, for strengths.
@@ -61,8 +64,9 @@ fn check_finite(channels: &[Channel], vectors: &[Vec<f64>]) -> io::Result<()> {
 
 impl TensorFormat {
     /// Their names in the command.
-    pub const WORDS: [(&'static str, TensorFormat); 6] = [
+    pub const WORDS: [(&'static str, TensorFormat); 7] = [
         ("labels", TensorFormat::Labels),
+        ("labels-half", TensorFormat::HermitianHalf),
         ("binary", TensorFormat::Binary),
         ("recoupler", TensorFormat::Recoupler),
         ("h2-0", TensorFormat::H2(H2Version::V0)),
@@ -85,7 +89,7 @@ impl TensorFormat {
     pub(super) fn kind(self) -> Option<TensorKind> {
         match self {
             TensorFormat::Labels | TensorFormat::Binary => None,
-            TensorFormat::Recoupler => Some(TensorKind::Strengths),
+            TensorFormat::HermitianHalf | TensorFormat::Recoupler => Some(TensorKind::Strengths),
             TensorFormat::H2(_) => Some(TensorKind::Elements),
         }
     }
@@ -116,15 +120,19 @@ impl TensorFormat {
                 let encoding = if records { Encoding::Records } else { Encoding::Text };
                 h2::write(out, plan, version, encoding, &all(plan, source)?)
             }
-            TensorFormat::Labels | TensorFormat::Recoupler => {
+            TensorFormat::Labels | TensorFormat::HermitianHalf | TensorFormat::Recoupler => {
                 match (self, kind) {
-                    (TensorFormat::Labels, TensorKind::Elements) => elements::write_header(out)?,
-                    (TensorFormat::Labels, TensorKind::Strengths) => strengths::write_header(out)?,
-                    _ => {}
+                    (TensorFormat::Recoupler, _) => {}
+                    (_, TensorKind::Elements) => elements::write_header(out)?,
+                    (_, TensorKind::Strengths) => strengths::write_header(out)?,
                 }
+                let mut norms = HermitianNorms::default();
                 plan.groups.iter().try_for_each(|group| {
                     let vectors = source.group(group).map_err(io::Error::other)?;
                     check_finite(&channels, &vectors)?;
+                    if self == TensorFormat::HermitianHalf && !norms.keeps(group, &vectors)? {
+                        return Ok(());
+                    }
                     self.write_group(out, group, kind, &channels, &vectors)
                 })
             }

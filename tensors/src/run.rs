@@ -217,7 +217,7 @@ impl TransformRun<'_> {
         // Refuses what cannot be, before anything is read.
         Memory::new(limit, &plan, 1, 0)?;
         let cache = || Settings::from_env().map(|settings| TableCache::open(&settings)).map_err(DeviceError::from);
-        let source = self.spec.interaction.open(&plan, self.spec.direction, &cache()?)?;
+        let source = self.spec.open(&plan, &cache()?)?;
         let words: Vec<&str> = source.channels().iter().map(|channel| channel.word()).collect();
         stages.done("read", &format!("channels {}, {}", words.join(", "), source.describe()));
         let tables = Tables::of_pairs(&plan, cache()?)?;
@@ -252,7 +252,7 @@ impl TransformRun<'_> {
         // A driver takes most of a second to start; what needs no device is done meanwhile.
         let (prepared, devices, input, ready) = std::thread::scope(|scope| {
             let devices = scope.spawn(|| choice.open(self.prepare));
-            let input = scope.spawn(|| spec.interaction.fingerprint());
+            let input = scope.spawn(|| spec.fingerprint());
             let prepared = self.prepared(&mut stages);
             let ready = prepared.as_ref().ok().filter(|_| choice.worker.is_none() && choice.may_be_a_card());
             let ready = ready.map_or(Vec::new(), |prepared| {

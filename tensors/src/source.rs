@@ -7,6 +7,7 @@
 use super::channel::{ByChannel, Channel};
 use super::csv::TableError;
 use super::plan::{Group, Plan};
+use super::rotation::RotatedElements;
 
 /// A source of numbers by group.
 pub trait TensorSource: Send + Sync {
@@ -51,6 +52,39 @@ impl TensorSource for ByChannel {
 
     fn describe(&self) -> &'static str {
         "held in memory"
+    }
+}
+
+/// Elements of an interaction with other terms of a Hamiltonian added to each of its channels.
+pub(super) struct HamiltonianElements {
+    pub interaction: Box<dyn TensorSource>,
+    pub terms: RotatedElements,
+}
+
+impl TensorSource for HamiltonianElements {
+    fn channels(&self) -> Vec<Channel> {
+        self.interaction.channels()
+    }
+
+    fn group(&self, group: &Group) -> Result<Vec<Vec<f64>>, TableError> {
+        let mut numbers = self.interaction.group(group)?;
+        let terms = self.terms.group(group)?;
+        for (channel, vector) in self.channels().into_iter().zip(&mut numbers) {
+            vector.iter_mut().zip(&terms[channel as usize]).for_each(|(sum, term)| *sum += term);
+        }
+        Ok(numbers)
+    }
+
+    fn left_out(&self) -> usize {
+        self.interaction.left_out()
+    }
+
+    fn resident(&self) -> u64 {
+        self.interaction.resident() + self.terms.resident()
+    }
+
+    fn describe(&self) -> &'static str {
+        self.interaction.describe()
     }
 }
 

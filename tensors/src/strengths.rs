@@ -180,11 +180,11 @@ impl LabelsOf {
     }
 }
 
-/// Reads the strengths of a plan's space; strengths beyond it are ignored.
+/// Reads the strengths of a plan's space; strengths beyond it are ignored, and missing ones are NaN.
 ///
 /// # Errors
 ///
-/// An invalid field or label, a strength twice or missing, a file that ends below N_max.
+/// An invalid field or label, a strength twice, a file that ends below N_max.
 pub(super) fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
     let mut reader = Reader::open(path, &COLUMNS)?;
     let mut labels: HashMap<[Irrep; 2], LabelsOf> = HashMap::new();
@@ -211,11 +211,16 @@ pub(super) fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
         }
         vector[place] = value;
     }
-    let read = ByChannel::of_table(path, plan, vectors, largest, left_out)?;
-    for (channel, vector) in &read.vectors {
-        complete(path, plan, *channel, vector)?;
-    }
-    Ok(read)
+    ByChannel::of_table(path, plan, vectors, largest, left_out)
+}
+
+/// Checks that no strength is missing.
+///
+/// # Errors
+///
+/// The first missing one of a channel.
+pub(super) fn check_complete(path: &Path, plan: &Plan, read: &ByChannel) -> Result<(), TableError> {
+    read.vectors.iter().try_for_each(|(channel, vector)| complete(path, plan, *channel, vector))
 }
 
 fn complete(path: &Path, plan: &Plan, channel: Channel, vector: &[f64]) -> Result<(), TableError> {

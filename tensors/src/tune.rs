@@ -21,7 +21,7 @@ pub fn tune(spec: &Su3Spec, device: &Device) -> Result<Tuning, TransformError> {
     check_device(device)?;
     let settings = Settings::from_env().map_err(DeviceError::from)?;
     let (plan, cache) = (Plan::new(OscillatorSpace { n_max: spec.n_max }), TableCache::open(&settings));
-    let channels = spec.interaction.open(&plan, spec.direction, &cache)?.channels().len();
+    let channels = spec.open(&plan, &cache)?.channels().len();
     let tables = Tables::of_pairs(&plan, cache)?;
     race(&plan, &tables, channels, spec, device, &Choices::open(&settings))
 }
@@ -97,7 +97,8 @@ mod tests {
         for device in devices_of_many_launches(Schedule::Forward) {
             for direction in [Direction::Forward, Direction::Inverse] {
                 let (interaction, output) = (InteractionInput::File(PathBuf::new()), PathBuf::new());
-                let spec = Su3Spec { interaction, n_max: 1, output, format: None, direction, memory: None };
+                let spec =
+                    Su3Spec { interaction, n_max: 1, output, format: None, direction, memory: None, hamiltonian: None };
                 let tuning = race(&plan, &tables, 2, &spec, &device, &Choices::none()).unwrap();
                 let names: Vec<&str> = tuning.timings.iter().map(|timing| timing.name.as_str()).collect();
                 assert_eq!(names, ["labels in the text", "labels in tables"]);

@@ -3,6 +3,7 @@
 
 use super::command::{run, stderr, stdout};
 use super::gallery::root;
+use eigenforge::input::InputFile;
 use serde_json::Value;
 use std::path::Path;
 
@@ -200,6 +201,16 @@ fn an_interaction_is_swept_by_space_and_force() {
     let table = std::fs::read_to_string(folder.path().join("sweep.csv")).unwrap();
     assert!(table.starts_with("n_max,hw,norm_nn,norm_pn,norm_pp,largest_defect,seconds,converged\n"), "{table}");
     assert!(!folder.path().join("energies.svg").exists(), "there are no energies");
+}
+
+/// Terms of a Hamiltonian are swept too; a file in the working folder has its sweep there.
+#[test]
+fn the_hamiltonian_of_an_interaction_is_swept_in_the_working_folder() {
+    let text = "[su3]\ninteraction = \"jisp16.dat\"\nn_max = 1\noutput = \"strengths.csv\"\n\
+                [hamiltonian]\nhw = 20.0\nlawson = { sweep = [0.0, 10.0] }\n";
+    let file = InputFile::parse("model.toml", text, Path::new("")).unwrap();
+    let InputFile::Sweep(sweep) = file else { panic!("{file:?} is no sweep") };
+    assert_eq!((sweep.folder(), sweep.keys), (Some(".".into()), vec!["hamiltonian.lawson".to_string()]));
 }
 
 #[test]
