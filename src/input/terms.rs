@@ -4,7 +4,7 @@
 //! [`TermsSpec`] with the operator. What is wrong with a term is said at its place.
 
 use super::ci::symmetry_keys;
-use super::imports::{Imported, Program};
+use super::imports::{ImportKeys, Imported, Program};
 use super::observables::ObservablesSpec;
 use super::problem::Wrong;
 use super::section::{Placed, Problems, Section, Source};
@@ -12,7 +12,7 @@ use super::sector::check_charges;
 use crate::ci::{Integrals, OrbitalSymmetry, SymmetryKeys};
 use crate::lattice::Lattice;
 use crate::observable::{Names, ParameterValue, read_operator};
-use crate::operator::{Charge, MOST_TERMS, Operator, OperatorError, SITE_WORDS, SiteKind};
+use crate::operator::{Charge, MOST_TERMS, Operator, OperatorError, SITE_WORDS, SiteKind, SiteSum};
 use eigenforge_grammar::vocabulary;
 use num_complex::Complex64;
 use serde::{Serialize, Serializer};
@@ -36,6 +36,9 @@ pub struct TermsSpec {
     /// The sector that a file of integrals names.
     #[serde(skip)]
     pub(super) sector: Vec<(Charge, i64)>,
+    /// The charges that `[[charge]]` and files declare, for `charges` in `[sector]`.
+    #[serde(skip)]
+    pub(super) charges: Vec<SiteSum>,
     /// The integrals, where H is those of a file and nothing else.
     #[serde(skip)]
     pub(super) integrals: Option<Box<ImportedIntegrals>>,
@@ -81,10 +84,11 @@ pub(super) struct Draft {
     one_kind: bool,
     text: Option<Placed<String>>,
     imports: Vec<(Program, Placed<String>)>,
-    symmetry: SymmetryKeys,
+    import_keys: ImportKeys,
     parameters: Vec<(String, Placed<ParameterValue>)>,
     terms: Vec<TermDraft>,
     forbidden: Vec<ForbidDraft>,
+    charges: Vec<ChargeDraft>,
 }
 
 /// One `[[term]]`.
@@ -99,6 +103,13 @@ struct TermDraft {
 struct ForbidDraft {
     levels: Placed<Vec<usize>>,
     on: Placed<On>,
+}
+
+/// One `[[charge]]`.
+struct ChargeDraft {
+    name: Placed<String>,
+    values: Vec<i64>,
+    modulo: Option<i64>,
 }
 
 /// Where a term acts.
@@ -145,19 +156,24 @@ pub(super) fn read(section: &Section<'_>, file: &Section<'_>, problems: &Problem
     };
     let imports: Vec<(Program, Placed<String>)> = Program::ALL.into_iter().filter_map(import).collect();
     let symmetry = if section.has("fcidump") { symmetry_keys(section) } else { SymmetryKeys::default() };
+    let oscillator = if section.has("me2j") { section.number("oscillator") } else { None };
+    let import_keys = ImportKeys { symmetry, oscillator: oscillator.map_or(0.0, |number| number.value) };
     let parameters = file.open("parameters").map_or_else(Vec::new, |section| read_parameters(&section, problems));
     let before = problems.len();
     let terms: Vec<Option<TermDraft>> =
         file.open_list("term").into_iter().map(|term| read_term(term, problems)).collect();
     let forbidden: Vec<Option<ForbidDraft>> =
         file.open_list("forbid").into_iter().map(|forbid| read_forbidden(forbid, problems)).collect();
+    let charges: Vec<Option<ChargeDraft>> =
+        file.open_list("charge").into_iter().map(|charge| read_charge(charge, problems)).collect();
     if text.is_none() && imports.is_empty() && terms.is_empty() && problems.len() == before {
         let meaning = "the Hamiltonian: H = \"sum(<i, j> in bonds; sdots(i, j))\", or sections [[term]] with `operators` and `on`";
         problems.add(section.span.clone(), Wrong::MissingKey { table: "model".into(), key: "H", meaning });
     }
     let terms = terms.into_iter().collect::<Option<Vec<_>>>()?;
     let forbidden = forbidden.into_iter().collect::<Option<Vec<_>>>()?;
-    Some(Draft { sites: sites?, one_kind, text, imports, symmetry, parameters, terms, forbidden })
+    let charges = charges.into_iter().collect::<Option<Vec<_>>>()?;
+    Some(Draft { sites: sites?, one_kind, text, imports, import_keys, parameters, terms, forbidden, charges })
 }
 
 /// `[parameters]`, without names that texts have for something else.
@@ -206,6 +222,35 @@ fn read_forbidden(section: Section<'_>, problems: &Problems) -> Option<ForbidDra
     let (levels, on) = (section.counts("levels", 0), read_on(&section, problems));
     section.finish("key", |_| None);
     Some(ForbidDraft { levels: levels?, on: on? })
+}
+
+fn read_charge(section: Section<'_>, problems: &Problems) -> Option<ChargeDraft> {
+    let before = problems.len();
+    section.require("name", "the name that `charges` in [sector] has: name = \"momentum\"");
+    section.require("values", "the number of each site: values = [0, 1, 2, 3]");
+    let name = section.word("name", "the name of the charge");
+    let (values, modulo) = (section.integers("values"), section.integer("modulo"));
+    let out_of_range = |key: &'static str, expected: String, found: i64| {
+        section.problem(key, Wrong::OutOfRange { key: key.into(), expected, found: found.to_string() });
+    };
+    let most = SiteSum::LARGEST;
+    let large = values.iter().flatten().find(|value| value.unsigned_abs() > most.unsigned_abs());
+    if let Some(found) = large {
+        out_of_range("values", format!("numbers from -{most} to {most}"), *found);
+    }
+    let modulo = modulo.map(|modulo| modulo.value);
+    if let Some(found) = modulo.filter(|modulo| !(2..=most).contains(modulo)) {
+        out_of_range("modulo", format!("a number from 2 to {most}"), found);
+    }
+    let is_plain = |name: &str| name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+    if let Some(name) = name.as_ref().filter(|name| name.value.is_empty() || !is_plain(name.value)) {
+        let (expected, found) = ("a name of letters, digits and `_`".into(), format!("\"{}\"", name.value));
+        section.problem("name", Wrong::OutOfRange { key: "name".into(), expected, found });
+    }
+    section.finish("key", |_| None);
+    let name = name.map(|name| Placed { value: name.value.to_string(), span: name.span });
+    let fits = problems.len() == before;
+    Some(ChargeDraft { name: name?, values: values?, modulo }).filter(|_| fits)
 }
 
 fn read_on(section: &Section<'_>, problems: &Problems) -> Option<Placed<On>> {
@@ -299,21 +344,35 @@ impl Draft {
             }
         }
         let mut lines = Vec::new();
-        let (mut sector, mut integrals) = (Vec::new(), None);
+        let (mut sector, mut integrals, mut charges) = (Vec::new(), None, Vec::new());
         let is_alone =
             self.text.is_none() && self.terms.is_empty() && self.forbidden.is_empty() && self.imports.len() == 1;
         for (program, text) in &self.imports {
-            match program.read(&text.value, &kinds, &names, source.folder, self.symmetry) {
-                Ok(Imported { operator: found, line, sector: named, molecule }) => {
+            match program.read(&text.value, &kinds, &names, source.folder, self.import_keys) {
+                Ok(Imported { operator: found, line, sector: named, molecule, charges: of_file }) => {
+                    charges.extend(of_file);
                     integrals = molecule.filter(|_| is_alone).map(|(integrals, symmetry)| {
                         let path = source.folder.join(&text.value);
-                        Box::new(ImportedIntegrals { path, keys: self.symmetry, symmetry, integrals })
+                        Box::new(ImportedIntegrals { path, keys: self.import_keys.symmetry, symmetry, integrals })
                     });
                     lines.push(line);
                     sector.extend(named);
                     operator.add_terms(found, 1.0);
                 }
                 Err(message) => problems.add(text.span.clone(), Wrong::Hamiltonian(message)),
+            }
+        }
+        for ChargeDraft { name, values, modulo } in &self.charges {
+            if values.len() != sites {
+                let (key, order) = ("values".into(), format!("site 0 to site {}", sites - 1));
+                let wrong = Wrong::WrongLength { key, item: "site", expected: sites, found: values.len(), order };
+                problems.add(name.span.clone(), wrong);
+            } else if charges.iter().any(|known: &SiteSum| known.name() == name.value) {
+                let expected = "a name that no other charge has".into();
+                let wrong = Wrong::OutOfRange { key: "name".into(), expected, found: format!("\"{}\"", name.value) };
+                problems.add(name.span.clone(), wrong);
+            } else {
+                charges.push(SiteSum::new(&name.value, values, *modulo));
             }
         }
         for term in &self.terms {
@@ -360,7 +419,7 @@ impl Draft {
             return None;
         }
         let text = self.text.map(|text| text.value);
-        Some(TermsSpec { sites: kinds, text, parameters, terms: lines, sector, integrals, operator })
+        Some(TermsSpec { sites: kinds, text, parameters, terms: lines, sector, charges, integrals, operator })
     }
 }
 

@@ -10,7 +10,7 @@ use super::relative::{self, Relative, RotatedElements};
 use super::source::TensorSource;
 use super::table_cache::TableCache;
 use super::work::Direction;
-use super::{binary, elements, foreign, h2, strengths};
+use super::{binary, elements, foreign, h2, me2j, strengths};
 use eigenforge_runtime::input_file::{FileKind, OpenedFile};
 use eigenforge_runtime::trace;
 use eigenforge_su3::LabelError;
@@ -114,6 +114,9 @@ pub fn open_interaction(
     }
     if force::recognised(path) {
         return rotated(Force::read(path)?.relative(plan), plan, cache);
+    }
+    if me2j::recognised(path) {
+        return Ok(Box::new(me2j::read(path, plan)?));
     }
     if h2::recognised(path) {
         return Ok(Box::new(h2::read(path, plan)?));

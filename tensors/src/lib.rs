@@ -23,7 +23,7 @@
 //! | `tune` | which shape of the kernels is the faster one on this card? |
 //! | `spec`, `choice`, `run`, `stages`, `error` | what is asked for, how does it run from request to file, what does it tell? |
 //! | `builder` | how does a Rust program get the strengths in memory? |
-//! | `channel`, `csv`, `elements`, `h2`, `strengths`, `binary`, `recoupler` | how do files store them? |
+//! | `channel`, `csv`, `element`, `elements`, `h2`, `me2j`, `strengths`, `binary`, `recoupler` | how do files store them? |
 //! | `brackets`, `relative` | how does an interaction of relative motion become two-body elements? |
 //! | `force` | which interaction do Gaussians make? |
 //! | `foreign` | what is a file that no reader knows? |
@@ -46,6 +46,7 @@ mod channel;
 mod choice;
 mod csv;
 mod device;
+mod element;
 mod elements;
 mod error;
 mod exchange;
@@ -58,6 +59,7 @@ mod interaction;
 mod label_table;
 mod local;
 mod matrices;
+mod me2j;
 mod memory;
 #[cfg(feature = "mpi")]
 mod mpi;
@@ -99,6 +101,7 @@ pub use force::{Force, ForceError, Gaussian, Minnesota};
 pub use h2::H2Version;
 pub use interaction::{InteractionError, InteractionInput, open_interaction};
 pub use label_table::LabelTable;
+pub use me2j::{MScheme, MState};
 pub use output::TensorFormat;
 #[doc(hidden)]
 pub use paper::published_sum;

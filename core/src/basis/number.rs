@@ -69,7 +69,7 @@ fn sum_over_sites(layout: &SiteLayout, sites: &[Local], charges: &[(Charge, i64)
         let (least, most) = &bounds[site];
         let mut each = charges.iter().zip(sums).zip(&wanted).zip(least.iter().zip(most));
         each.all(|((((charge, _), sum), wanted), (least, most))| {
-            *charge == Charge::Parity || (sum + least <= *wanted && *wanted <= sum + most)
+            charge.modulo().is_some() || (sum + least <= *wanted && *wanted <= sum + most)
         })
     };
     let patterns = layout.forbidden().len();
