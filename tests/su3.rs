@@ -10,6 +10,8 @@ mod device;
 mod forces;
 #[path = "su3/h2.rs"]
 mod h2;
+#[path = "su3/me2j.rs"]
+mod me2j;
 #[path = "su3/operators.rs"]
 mod operators;
 #[path = "su3/random.rs"]

@@ -32,6 +32,7 @@ mod problem;
 mod section;
 mod sector;
 mod sectors;
+mod site_sums;
 mod solve;
 mod spectrum;
 mod su3;
@@ -654,13 +655,16 @@ impl ModelFile {
             Some(ModelSpec::Terms(terms)) => terms.sector.clone(),
             _ => Vec::new(),
         };
-        let sector = sector.or_else(|| any_sector.then(|| sector::Draft::Charges { charges: of_file(), named: Vec::new() }));
+        let sector =
+            sector.or_else(|| any_sector.then(|| sector::Draft::Charges { charges: of_file(), named: Vec::new() }));
         let declared = match &model {
             Some(ModelSpec::Terms(terms)) => Some(&terms.charges[..]),
             Some(_) => Some(&[][..]),
             None => None,
         };
-        let sector = sector.zip(two_s).and_then(|(draft, two_s)| draft.resolve((lattice.sites().len(), two_s), declared, problems));
+        let sector = sector
+            .zip(two_s)
+            .and_then(|(draft, two_s)| draft.resolve((lattice.sites().len(), two_s), declared, problems));
         let (model, sector) = (model?, sector?);
         let (name, text, observed) = (name.into(), source.text, Vec::new());
         let mut file = ModelFile {

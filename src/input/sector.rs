@@ -5,8 +5,8 @@
 use super::model::{ModelKind, spin_name};
 use super::problem::Wrong;
 use super::section::{Placed, Problems, Section};
+use super::site_sums::{self, NamedCharges};
 use crate::basis::Sector;
-use crate::observable::ParameterValue;
 use crate::operator::{Charge, Operator, OperatorError, SiteSum, kind_names};
 use serde::{Deserialize, Serialize};
 
@@ -168,7 +168,7 @@ pub(super) enum Draft {
     Fermions { up: Placed<usize>, down: Placed<usize> },
     Flavours { flavours: Placed<Vec<usize>> },
     Spins { two_sz: Placed<i64> },
-    Charges { charges: Vec<(Charge, i64)>, named: Vec<(String, Placed<i64>)> },
+    Charges { charges: Vec<(Charge, i64)>, named: NamedCharges },
 }
 
 /// Reads the section.
@@ -189,7 +189,7 @@ pub(super) fn read(section: Section<'_>, family: ModelKind) -> Option<Draft> {
             section.require("two_sz", "twice the total Sz, a whole number: two_sz = 0");
             section.integer("two_sz").map(|two_sz| Draft::Spins { two_sz })
         }
-        ModelKind::Terms => Some(Draft::Charges { charges: charges(&section), named: named(&section) }),
+        ModelKind::Terms => Some(Draft::Charges { charges: charges(&section), named: site_sums::named(&section) }),
     };
     section.finish("key", |key| match (family, key) {
         (ModelKind::Hubbard, "two_sz") => Some("the sector of the hubbard model is `up` and `down`".into()),
@@ -225,22 +225,6 @@ pub(super) fn charges(section: &Section<'_>) -> Vec<(Charge, i64)> {
     charges
 }
 
-/// Values of charges that the model declares, by their names.
-fn named(section: &Section<'_>) -> Vec<(String, Placed<i64>)> {
-    let Some(table) = section.open("charges") else { return Vec::new() };
-    let whole = |(name, Placed { value, span }): (String, Placed<ParameterValue>)| match value {
-        ParameterValue::One(value) if value.fract() == 0.0 && value.abs() < 1e15 => {
-            Some((name, Placed { value: value as i64, span }))
-        }
-        _ => {
-            let (expected, found) = ("a whole number".into(), "another value".into());
-            section.problem("charges", Wrong::OutOfRange { key: format!("charges.{name}"), expected, found });
-            None
-        }
-    };
-    table.other_parameters().into_iter().filter_map(whole).collect()
-}
-
 /// Whether an operator conserves charges, and has states of them.
 pub(super) fn check_charges(operator: &Operator, charges: &[(Charge, i64)]) -> Result<(), Wrong> {
     let fixed: Vec<Charge> = charges.iter().map(|(charge, _)| *charge).collect();
@@ -266,22 +250,8 @@ impl Draft {
     ) -> Option<Sector> {
         match self {
             Draft::Charges { mut charges, named } => {
-                if !named.is_empty() && declared.is_none() {
-                    return None;
-                }
-                let declared = declared.unwrap_or_default();
-                for (name, Placed { value, span }) in named {
-                    let Some(sum) = declared.iter().find(|sum| sum.name() == name) else {
-                        let names: Vec<String> = declared.iter().map(|sum| format!("`{}`", sum.name())).collect();
-                        let expected = match names.is_empty() {
-                            true => "a charge that a section [[charge]] or the file of `me2j` declares".into(),
-                            false => format!("one of {}", names.join(", ")),
-                        };
-                        problems.add(span, Wrong::OutOfRange { key: "charges".into(), expected, found: format!("`{name}`") });
-                        return None;
-                    };
-                    let charge = Charge::OfSites(*sum);
-                    charges.push((charge, charge.folded(value)));
+                if !named.is_empty() {
+                    charges.extend(site_sums::resolve(named, declared?, problems)?);
                 }
                 Some(Sector::Charges(charges))
             }

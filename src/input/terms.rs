@@ -9,6 +9,7 @@ use super::observables::ObservablesSpec;
 use super::problem::Wrong;
 use super::section::{Placed, Problems, Section, Source};
 use super::sector::check_charges;
+use super::site_sums::{self, ChargeDraft};
 use crate::ci::{Integrals, OrbitalSymmetry, SymmetryKeys};
 use crate::lattice::Lattice;
 use crate::observable::{Names, ParameterValue, read_operator};
@@ -105,13 +106,6 @@ struct ForbidDraft {
     on: Placed<On>,
 }
 
-/// One `[[charge]]`.
-struct ChargeDraft {
-    name: Placed<String>,
-    values: Vec<i64>,
-    modulo: Option<i64>,
-}
-
 /// Where a term acts.
 enum On {
     Bonds,
@@ -165,7 +159,7 @@ pub(super) fn read(section: &Section<'_>, file: &Section<'_>, problems: &Problem
     let forbidden: Vec<Option<ForbidDraft>> =
         file.open_list("forbid").into_iter().map(|forbid| read_forbidden(forbid, problems)).collect();
     let charges: Vec<Option<ChargeDraft>> =
-        file.open_list("charge").into_iter().map(|charge| read_charge(charge, problems)).collect();
+        file.open_list("charge").into_iter().map(|charge| site_sums::read(charge, problems)).collect();
     if text.is_none() && imports.is_empty() && terms.is_empty() && problems.len() == before {
         let meaning = "the Hamiltonian: H = \"sum(<i, j> in bonds; sdots(i, j))\", or sections [[term]] with `operators` and `on`";
         problems.add(section.span.clone(), Wrong::MissingKey { table: "model".into(), key: "H", meaning });
@@ -222,35 +216,6 @@ fn read_forbidden(section: Section<'_>, problems: &Problems) -> Option<ForbidDra
     let (levels, on) = (section.counts("levels", 0), read_on(&section, problems));
     section.finish("key", |_| None);
     Some(ForbidDraft { levels: levels?, on: on? })
-}
-
-fn read_charge(section: Section<'_>, problems: &Problems) -> Option<ChargeDraft> {
-    let before = problems.len();
-    section.require("name", "the name that `charges` in [sector] has: name = \"momentum\"");
-    section.require("values", "the number of each site: values = [0, 1, 2, 3]");
-    let name = section.word("name", "the name of the charge");
-    let (values, modulo) = (section.integers("values"), section.integer("modulo"));
-    let out_of_range = |key: &'static str, expected: String, found: i64| {
-        section.problem(key, Wrong::OutOfRange { key: key.into(), expected, found: found.to_string() });
-    };
-    let most = SiteSum::LARGEST;
-    let large = values.iter().flatten().find(|value| value.unsigned_abs() > most.unsigned_abs());
-    if let Some(found) = large {
-        out_of_range("values", format!("numbers from -{most} to {most}"), *found);
-    }
-    let modulo = modulo.map(|modulo| modulo.value);
-    if let Some(found) = modulo.filter(|modulo| !(2..=most).contains(modulo)) {
-        out_of_range("modulo", format!("a number from 2 to {most}"), found);
-    }
-    let is_plain = |name: &str| name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
-    if let Some(name) = name.as_ref().filter(|name| name.value.is_empty() || !is_plain(name.value)) {
-        let (expected, found) = ("a name of letters, digits and `_`".into(), format!("\"{}\"", name.value));
-        section.problem("name", Wrong::OutOfRange { key: "name".into(), expected, found });
-    }
-    section.finish("key", |_| None);
-    let name = name.map(|name| Placed { value: name.value.to_string(), span: name.span });
-    let fits = problems.len() == before;
-    Some(ChargeDraft { name: name?, values: values?, modulo }).filter(|_| fits)
 }
 
 fn read_on(section: &Section<'_>, problems: &Problems) -> Option<Placed<On>> {
@@ -362,19 +327,7 @@ impl Draft {
                 Err(message) => problems.add(text.span.clone(), Wrong::Hamiltonian(message)),
             }
         }
-        for ChargeDraft { name, values, modulo } in &self.charges {
-            if values.len() != sites {
-                let (key, order) = ("values".into(), format!("site 0 to site {}", sites - 1));
-                let wrong = Wrong::WrongLength { key, item: "site", expected: sites, found: values.len(), order };
-                problems.add(name.span.clone(), wrong);
-            } else if charges.iter().any(|known: &SiteSum| known.name() == name.value) {
-                let expected = "a name that no other charge has".into();
-                let wrong = Wrong::OutOfRange { key: "name".into(), expected, found: format!("\"{}\"", name.value) };
-                problems.add(name.span.clone(), wrong);
-            } else {
-                charges.push(SiteSum::new(&name.value, values, *modulo));
-            }
-        }
+        self.charges.iter().for_each(|charge| charge.declare(sites, &mut charges, problems));
         for term in &self.terms {
             lines.push(term.line());
             if let Some(found) = term.operator(lattice, &kinds, problems) {

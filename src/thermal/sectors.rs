@@ -100,7 +100,8 @@ impl EnsembleSectors {
         let observed: Vec<Operator> = observed.iter().map(|own| own.clone().on_kinds(&kinds).reduced()).collect();
         let conserved = operator.conserved_on(&kinds);
         let fixed = file.ensemble_charges();
-        let has = |charge: Charge| kinds.iter().any(|kind| kind.states().any(|state| kind.charge(charge, 0, state) != 0));
+        let has =
+            |charge: Charge| kinds.iter().any(|kind| kind.states().any(|state| kind.charge(charge, 0, state) != 0));
         let counted = [Charge::Particles, Charge::Bosons].into_iter().find(|charge| has(*charge));
         let counted = counted.filter(|charge| conserved.contains(charge));
         let reached = reached(&kinds, &conserved, counted)?;

@@ -101,7 +101,8 @@ impl Element {
         let [a, b, c, d] = self.four;
         let radial: u32 = self.four.iter().map(|orbital| orbital.radial).sum();
         let phase = if radial.is_multiple_of(2) { 1.0 } else { -1.0 };
-        let norm = if self.identical && self.normalised { (1 + u32::from(a == b)) * (1 + u32::from(c == d)) } else { 1 };
+        let norm =
+            if self.identical && self.normalised { (1 + u32::from(a == b)) * (1 + u32::from(c == d)) } else { 1 };
         phase * f64::from(norm).sqrt()
     }
 
@@ -240,7 +241,6 @@ impl<'a> Collected<'a> {
         Ok(ByChannel { vectors, left_out: self.left_out })
     }
 }
-
 
 /// Refuses elements that lack a channel.
 ///

@@ -12,7 +12,8 @@ const START: u64 = 1 << 13;
 
 /// What is read, for messages.
 const READ: &str = "an interaction is a table of labels (a CSV header `channel,na,…`), relative motion (`# RELATIVE LSJT`), an H2 file of \
-                    version 0, 15099 or 15200, me2j (a name that ends in .me2j, .me2j.gz or .me2j.bin, or `me2j` in the first line), a force (the ending .toml) or a .bin of `su3 elements`";
+                    version 0, 15099 or 15200, me2j (a name that ends in .me2j, .me2j.gz or .me2j.bin, or `me2j` in the first line), a force \
+                    (the ending .toml) or a .bin of `su3 elements`";
 
 /// Refuses a file that is no table of labels.
 ///

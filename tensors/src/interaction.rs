@@ -1,7 +1,7 @@
 //! Detects the format of a file and provides its numbers as a [`TensorSource`].
 //!
 //! In: a path, a plan. Out: a source of elements (or strengths) by group; the beginning of the file determines how it is
-//! read, the ending .toml means a force.
+//! read, or its ending: .toml means a force, .me2j (also .gz, .bin) elements without labels.
 
 use super::csv::TableError;
 use super::force::{self, Force, ForceError};

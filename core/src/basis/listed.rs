@@ -166,7 +166,7 @@ pub(super) fn words(layout: &SiteLayout, charges: &[(Charge, i64)]) -> Result<Ve
 mod tests {
     use super::super::LinTables;
     use super::*;
-    use crate::operator::SiteKind;
+    use crate::operator::{SiteKind, SiteSum};
 
     fn same_as_tables(layout: &SiteLayout, charges: &[(Charge, i64)]) {
         let tables = LinTables::on_sites(layout, charges).unwrap();
@@ -196,6 +196,9 @@ mod tests {
                 same_as_tables(layout, &[(Charge::Bosons, value)]);
                 same_as_tables(layout, &[(Charge::TwoSz, value), (Charge::Particles, 2)]);
                 same_as_tables(layout, &[(Charge::Bosons, value), (Charge::Parity, 1)]);
+                let sum = |modulo| Charge::OfSites(SiteSum::new("q", &[1, -2, 3, 0, 5, -1, 2], modulo));
+                same_as_tables(layout, &[(sum(None), value), (Charge::Particles, 3)]);
+                same_as_tables(layout, &[(sum(Some(3)), value), (Charge::Bosons, 1)]);
             }
             same_as_tables(layout, &[(Charge::Parity, -1)]);
         }

@@ -24,7 +24,8 @@ pub(super) fn read(path: &Path, kinds: &[SiteKind], oscillator: f64) -> Result<I
             "an m-state holds a proton and a neutron, found site {site} of kind \"{kind}\": write site = \"electron\", with ↑ for protons"
         ));
     }
-    let MScheme { e_max, e2_max, states, terms } = MScheme::read(path, MOST_STATES).map_err(|error| error.to_string())?;
+    let MScheme { e_max, e2_max, states, terms } =
+        MScheme::read(path, MOST_STATES).map_err(|error| error.to_string())?;
     let (path, sites) = (path.display(), kinds.len());
     if states.len() != sites {
         return Err(format!(
@@ -35,7 +36,10 @@ pub(super) fn read(path: &Path, kinds: &[SiteKind], oscillator: f64) -> Result<I
         ));
     }
     if terms.len() > MOST_TERMS {
-        return Err(format!("expected at most {MOST_TERMS} terms, found {} of {path}: take a smaller e_max or E2max", terms.len()));
+        return Err(format!(
+            "expected at most {MOST_TERMS} terms, found {} of {path}: take a smaller e_max or E2max",
+            terms.len()
+        ));
     }
     let two_body = terms.into_iter().map(|(channel, [a, b, c, d], value)| {
         let [one, other] = match channel {

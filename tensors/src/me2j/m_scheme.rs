@@ -60,20 +60,18 @@ impl MScheme {
         let states: Vec<MState> = orbits.iter().flat_map(|orbit| states(*orbit)).collect();
         let mut uncoupled = Uncoupled { states: &states, symbols: Symbols::new(), sums: BTreeMap::new() };
         file.for_each(|element| {
-            let ([a, b, c, d], j) = (element.four, element.j);
-            for (channel, value) in [(Channel::Nn, element.values[1]), (Channel::Pp, element.values[3])] {
-                uncoupled.add(channel, [a, b, c, d], j, value).map_err(|error| error.to_string())?;
-                if [a, b] != [c, d] {
-                    uncoupled.add(channel, [c, d, a, b], j, value).map_err(|error| error.to_string())?;
-                }
-            }
-            let all = element.proton_neutron();
-            for (four, value) in &all {
-                uncoupled.add(Channel::Pn, *four, j, *value).map_err(|error| error.to_string())?;
-                let [a, b, c, d] = *four;
-                let adjoint = [c, d, a, b];
-                if all.iter().all(|(there, _)| *there != adjoint) {
-                    uncoupled.add(Channel::Pn, adjoint, j, *value).map_err(|error| error.to_string())?;
+            let [_, nn, _, pp] = element.values;
+            let of = |value| vec![(element.four, value)];
+            for (channel, orders) in
+                [(Channel::Nn, of(nn)), (Channel::Pp, of(pp)), (Channel::Pn, element.proton_neutron())]
+            {
+                for (four, value) in &orders {
+                    uncoupled.add(channel, *four, element.j, *value)?;
+                    let [a, b, c, d] = *four;
+                    let adjoint = [c, d, a, b];
+                    if orders.iter().all(|(there, _)| *there != adjoint) {
+                        uncoupled.add(channel, adjoint, element.j, *value)?;
+                    }
                 }
             }
             Ok(())
@@ -99,8 +97,9 @@ struct Uncoupled<'a> {
 
 impl Uncoupled<'_> {
     /// Adds one element in one order of its orbits.
-    fn add(&mut self, channel: Channel, [a, b, c, d]: [Orbital; 4], j: u32, value: f64) -> Result<(), LabelError> {
-        let (bras, kets) = (self.pairs(channel, [a, b], j)?, self.pairs(channel, [c, d], j)?);
+    fn add(&mut self, channel: Channel, [a, b, c, d]: [Orbital; 4], j: u32, value: f64) -> Result<(), String> {
+        let pairs = |pair| self.pairs(channel, pair, j).map_err(|error| error.to_string());
+        let (bras, kets) = (pairs([a, b])?, pairs([c, d])?);
         for (bra, two_m, left) in &bras {
             for (ket, _, right) in kets.iter().filter(|(_, other, _)| other == two_m) {
                 *self.sums.entry((channel, [bra[0], bra[1], ket[0], ket[1]])).or_insert(0.0) += left * right * value;
@@ -112,7 +111,8 @@ impl Uncoupled<'_> {
     /// Pairs of states with their 2M and their coefficient in J; of like nucleons in one orbit each pair once.
     fn pairs(&self, channel: Channel, [x, y]: [Orbital; 2], j: u32) -> Result<Vec<([usize; 2], i32, f64)>, LabelError> {
         let of = |orbit: Orbital| {
-            let is_of = move |state: &MState| (state.radial, state.l, state.two_j) == (orbit.radial, orbit.l, orbit.two_j);
+            let is_of =
+                move |state: &MState| (state.radial, state.l, state.two_j) == (orbit.radial, orbit.l, orbit.two_j);
             self.states.iter().enumerate().filter(move |(_, state)| is_of(state))
         };
         let mut pairs = Vec::new();

@@ -11,6 +11,8 @@
 //!
 //! for a proton in a and c, a neutron in b and d. The format has no element between T = 0 and T = 1.
 //!
+//! No file says ħω, which is needed for what is added to it, as kinetic energy.
+//!
 //! | file | question it answers |
 //! |---|---|
 //! | `order` | which elements are there, in which order, and how many? |
@@ -79,9 +81,8 @@ impl JtElement {
         };
         let [a, b, c, d] = self.four;
         let of_bra = |([a, b], bra): ([Orbital; 2], [f64; 2])| {
-            orders([c, d]).map(move |([c, d], ket)| {
-                ([a, b, c, d], 0.5 * (bra[0] * ket[0] * triplet + bra[1] * ket[1] * singlet))
-            })
+            orders([c, d])
+                .map(move |([c, d], ket)| ([a, b, c, d], 0.5 * (bra[0] * ket[0] * triplet + bra[1] * ket[1] * singlet)))
         };
         orders([a, b]).flat_map(of_bra).collect()
     }
@@ -97,8 +98,8 @@ impl<'a> CountedFile<'a> {
     /// Counts the numbers, which tell e_max and E2max.
     fn open(path: &'a Path) -> Result<CountedFile<'a>, TableError> {
         let count = Numbers::count(path)?;
-        let truncation = Truncation::of_numbers(count)
-            .map_err(|reason| TableError::Content { path: path.to_path_buf(), reason })?;
+        let truncation =
+            Truncation::of_numbers(count).map_err(|reason| TableError::Content { path: path.to_path_buf(), reason })?;
         Ok(CountedFile { path, truncation })
     }
 
@@ -108,7 +109,8 @@ impl<'a> CountedFile<'a> {
         self.truncation.for_each(|four, j| {
             let mut values = [0.0; 4];
             for value in &mut values {
-                *value = numbers.next()?.ok_or_else(|| numbers.fault("expected more numbers: it changed as it was read"))?;
+                *value =
+                    numbers.next()?.ok_or_else(|| numbers.fault("expected more numbers: it changed as it was read"))?;
             }
             let element = JtElement { four, j, values };
             element.check().and_then(|()| visit(&element)).map_err(|reason| numbers.fault(&reason))
@@ -137,7 +139,8 @@ pub(super) fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
     let mut collected = Collected::new(plan);
     file.for_each(|element| {
         let JtElement { four, j, values } = *element;
-        for (channel, value) in [(Channel::Nn, values[1]), (Channel::Pp, values[3])] {
+        let alike = [(Channel::Nn, values[1]), (Channel::Pp, values[3])];
+        for (channel, value) in alike.into_iter().filter(|_| !element.is_forbidden(1)) {
             collected.take(channel, &Element { four, j, identical: true, normalised: false, value })?;
         }
         for (four, value) in element.proton_neutron() {
@@ -189,4 +192,55 @@ pub(super) fn write(out: &mut dyn Write, path: &Path, plan: &Plan, elements: &By
             Ok(())
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    fn data(name: &str) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/su3").join(name)
+    }
+
+    /// Every element, in the order of the file, against tables with labels that an independent program wrote (`me2j.json`).
+    #[test]
+    fn every_element_is_that_of_the_table() {
+        for (name, expected, elements) in [("tiny_emax1", [1, 2], 25), ("tiny_emax2", [2, 4], 226)] {
+            let path = data(&format!("{name}.me2j"));
+            let file = CountedFile::open(&path).unwrap();
+            assert_eq!([file.truncation.e_max, file.truncation.e2_max], expected);
+            let orbits = file.truncation.orbits();
+            let table = std::fs::read_to_string(data(&format!("{name}.csv"))).unwrap();
+            let mut rows = table.lines().skip(1);
+            let mut count = 0;
+            file.for_each(|element| {
+                let numbers: Vec<f64> = rows.next().unwrap().split(',').map(|word| word.parse().unwrap()).collect();
+                let labels = element.four.map(|orbit| orbits.iter().position(|own| *own == orbit).unwrap());
+                assert_eq!(labels.map(|label| label as f64), numbers[..4], "row {count}");
+                assert_eq!(f64::from(element.j), numbers[4], "row {count}");
+                let [a, b, c, d] = labels;
+                let norm = f64::from((1 + u32::from(a == b)) * (1 + u32::from(c == d))).sqrt();
+                for (value, normalised) in element.values.iter().zip(&numbers[5..]) {
+                    assert!((value - norm * normalised).abs() < 1.6e-7, "row {count}: {value} and {normalised}");
+                }
+                count += 1;
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!((count, rows.count()), (elements, 0));
+        }
+    }
+
+    /// ⟨aa|V|aa⟩ is that of the one T that J allows, ⟨ab|V|ab⟩ the mean of both, and one exchange takes T = 0 from T = 1.
+    #[test]
+    fn a_proton_and_a_neutron_have_the_mean_of_both_isospins() {
+        let [s, p]: [Orbital; 2] = [0, 1].map(|n| Orbital::of_shell(n).next().unwrap());
+        let of = |four, j, values| JtElement { four, j, values }.proton_neutron();
+        assert_eq!(of([s; 4], 0, [0.0, 1.0, 3.0, 5.0]), [([s; 4], 1.5)]);
+        let all = of([p, s, p, s], 1, [2.0, 0.0, 6.0, 0.0]);
+        // (−1)^{1/2 + 1/2 − 1} = 1: T = 1 changes its sign, T = 0 keeps it.
+        let expected = [([p, s, p, s], 4.0), ([p, s, s, p], -2.0), ([s, p, p, s], -2.0), ([s, p, s, p], 4.0)];
+        assert_eq!(all, expected);
+    }
 }

@@ -127,7 +127,10 @@ impl<'a> Numbers<'a> {
         self.read += 1;
         match value {
             (value, _) if value.is_finite() => Ok(Some(value)),
-            (_, word) => Err(self.fault(&format!("expected a finite number, found `{}`", word.chars().take(40).collect::<String>()))),
+            (_, word) => {
+                Err(self
+                    .fault(&format!("expected a finite number, found `{}`", word.chars().take(40).collect::<String>())))
+            }
         }
     }
 
@@ -135,9 +138,11 @@ impl<'a> Numbers<'a> {
     pub(super) fn fault(&self, reason: &str) -> TableError {
         let path = self.path.to_path_buf();
         match &self.source {
-            Source::Text { number, .. } => {
-                TableError::Labels { path, line: *number as usize, reason: format!("number {} of the file: {reason}", self.read) }
-            }
+            Source::Text { number, .. } => TableError::Labels {
+                path,
+                line: *number as usize,
+                reason: format!("number {} of the file: {reason}", self.read),
+            },
             Source::Binary(_) => TableError::Content { path, reason: format!("number {}: {reason}", self.read) },
         }
     }
@@ -154,13 +159,16 @@ pub(super) fn write(
     holds: &str,
     numbers: impl FnOnce(&mut dyn FnMut(f64) -> io::Result<()>) -> io::Result<()>,
 ) -> io::Result<()> {
-    let comment = format!("me2j by eigenforge {}: {holds}, functions positive at the origin", env!("CARGO_PKG_VERSION"));
+    let comment =
+        format!("me2j by eigenforge {}: {holds}, functions positive at the origin", env!("CARGO_PKG_VERSION"));
     if has_ending(path, "bin") {
         out.write_all(format!("{comment:HEADER$}").as_bytes())?;
         return numbers(&mut |number| {
             let single = number as f32;
             if !single.is_finite() {
-                return Err(io::Error::other(format!("{number:e} is too large for the 4-byte numbers of this format: write text")));
+                return Err(io::Error::other(format!(
+                    "{number:e} is too large for the 4-byte numbers of this format: write text"
+                )));
             }
             out.write_all(&single.to_le_bytes())
         });

@@ -141,7 +141,10 @@ mod tests {
     #[test]
     fn another_count_is_refused_with_its_neighbours() {
         let error = Truncation::of_numbers(96).unwrap_err();
-        assert!(error.contains("28 of e_max = 1, E2max = 1 or 100 of e_max = 1, E2max = 2, found 96 numbers"), "{error}");
+        assert!(
+            error.contains("28 of e_max = 1, E2max = 1 or 100 of e_max = 1, E2max = 2, found 96 numbers"),
+            "{error}"
+        );
         assert!(Truncation::of_numbers(0).unwrap_err().contains("such as 8 of e_max = 0, E2max = 0, found 0"));
     }
 }

@@ -292,7 +292,9 @@ impl Generator {
                 (_, Some(_)) if holes => "no sector of these sites is half filled: leave this out".into(),
                 (Charge::TwoSz, _) => "set two_sz = 0, leave two_sz out of the sector, or leave this out".into(),
                 (Charge::Up | Charge::Down, _) => "set up = down, or leave this out".into(),
-                (Charge::OfSites(_), _) => "a sector of symmetry has no charges with a number for each site: leave one of both out".into(),
+                (Charge::OfSites(_), _) => {
+                    "a sector of symmetry has no charges with a number for each site: leave one of both out".into()
+                }
                 _ => "leave the charge out of the sector, or leave this out".into(),
             };
             let image = image.filter(|_| !is_of_sites);
