@@ -10,7 +10,7 @@ use crate::operator::{Charge, SiteSum};
 /// One `[[charge]]`.
 pub(super) struct ChargeDraft {
     name: Placed<String>,
-    values: Vec<i64>,
+    values: Placed<Vec<i64>>,
     modulo: Option<i64>,
 }
 
@@ -24,7 +24,7 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<ChargeDr
     section.require("values", "the number of each site: values = [0, 1, 2, 3]");
     let name = section.word("name", "the name of the charge");
     let name = name.map(|name| Placed { value: name.value.to_string(), span: name.span });
-    let values = section.integers("values");
+    let values = section.integers("values").map(|value| Placed { value, span: section.place("values") });
     let modulo = section.integer("modulo").map(|modulo| modulo.value);
     let out_of_range = |key: &'static str, expected: String, found: String| {
         section.problem(key, Wrong::OutOfRange { key: key.into(), expected, found });
@@ -34,7 +34,9 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<ChargeDr
         out_of_range("name", "a name of letters, digits and `_`".into(), format!("\"{}\"", name.value));
     }
     let most = SiteSum::LARGEST;
-    if let Some(found) = values.iter().flatten().find(|value| value.unsigned_abs() > most.unsigned_abs()) {
+    if let Some(found) =
+        values.iter().flat_map(|values| &values.value).find(|value| value.unsigned_abs() > most.unsigned_abs())
+    {
         out_of_range("values", format!("numbers from -{most} to {most}"), found.to_string());
     }
     if let Some(found) = modulo.filter(|modulo| !(2..=most).contains(modulo)) {
@@ -47,18 +49,18 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<ChargeDr
 impl ChargeDraft {
     /// Adds the charge to those that are declared.
     pub(super) fn declare(&self, sites: usize, declared: &mut Vec<SiteSum>, problems: &Problems) {
-        let ChargeDraft { name: Placed { value: name, span }, values, modulo } = self;
-        let wrong = if values.len() != sites {
-            let (key, order) = ("values".into(), format!("site 0 to site {}", sites - 1));
-            Wrong::WrongLength { key, item: "site", expected: sites, found: values.len(), order }
-        } else if declared.iter().any(|known| known.name() == name) {
-            let expected = "a name that no other charge has".into();
-            Wrong::OutOfRange { key: "name".into(), expected, found: format!("\"{name}\"") }
+        let ChargeDraft { name, values, modulo } = self;
+        let (span, key, expected, found) = if values.value.len() != sites {
+            let found = values.value.len().to_string();
+            (&values.span, "values", format!("{sites} numbers, one per site"), found)
+        } else if declared.iter().any(|known| known.name() == name.value) {
+            let found = format!("\"{}\"", name.value);
+            (&name.span, "name", "a name that no other charge has".into(), found)
         } else {
-            declared.push(SiteSum::new(name, values, *modulo));
+            declared.push(SiteSum::new(&name.value, &values.value, *modulo));
             return;
         };
-        problems.add(span.clone(), wrong);
+        problems.add(span.clone(), Wrong::OutOfRange { key: key.into(), expected, found });
     }
 }
 

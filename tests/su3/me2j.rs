@@ -131,7 +131,14 @@ fn files_come_back_as_they_were() {
         write(path, &plan(0), &elements).unwrap();
         let again = read(path, &plan(0), Direction::Forward).unwrap();
         write(&paths[0], &plan(0), &again).unwrap();
-        assert_eq!(numbers(&paths[0]), numbers(&original), "{}", path.display());
+        let (found, expected) = (numbers(&paths[0]), numbers(&original));
+        let value = |word: &String| word.parse::<f64>().unwrap();
+        match path == &paths[2] {
+            // 4-byte numbers keep 7 digits.
+            true => assert!(found.iter().zip(&expected).all(|(a, b)| (value(a) - value(b)).abs() < 1e-6)),
+            false => assert_eq!(found, expected, "{}", path.display()),
+        }
+        assert_eq!(found.len(), 100);
     }
     assert_eq!(std::fs::metadata(&paths[2]).unwrap().len(), 255 + 4 * 100);
     // A part of a file: pairs up to three quanta of four.

@@ -30,10 +30,11 @@ impl SiteSum {
 
     /// A sum by its numbers, site by site; sites beyond have 0. A modulus is at least 2.
     pub fn new(name: &str, values: &[i64], modulo: Option<i64>) -> SiteSum {
-        SiteSum::of(Content { name: name.into(), values: values.to_vec(), modulo })
+        SiteSum::intern(Content { name: name.into(), values: values.to_vec(), modulo })
     }
 
-    fn of(content: Content) -> SiteSum {
+    /// The one sum with this content.
+    fn intern(content: Content) -> SiteSum {
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known.get(&content) {
             return SiteSum(found);
@@ -73,6 +74,6 @@ impl Serialize for SiteSum {
 
 impl<'de> Deserialize<'de> for SiteSum {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<SiteSum, D::Error> {
-        Content::deserialize(deserializer).map(SiteSum::of)
+        Content::deserialize(deserializer).map(SiteSum::intern)
     }
 }
