@@ -27,6 +27,7 @@ mod reference {
     mod ranks;
     mod renumbered;
     mod several_cards;
+    mod site_sums;
     mod spectra;
     mod spins;
     mod symmetric;

@@ -12,6 +12,8 @@ mod forces;
 mod h2;
 #[path = "su3/levels.rs"]
 mod levels;
+#[path = "su3/me2j.rs"]
+mod me2j;
 #[path = "su3/operators.rs"]
 mod operators;
 #[path = "su3/random.rs"]

@@ -345,7 +345,8 @@ pub(super) struct ExportArguments {
     /// The model file
     pub model: PathBuf,
     /// matrix-market (.mtx) or npz (SciPy's; .npz): the sparse matrix in the sector, with its basis; pauli (OpenFermion's text) or
-    /// qiskit (labels): H of qubits, spins 1/2 or fermions on all states [default: by the ending of FILE]
+    /// qiskit (labels): H of qubits, spins 1/2 or fermions on all states; terms (.toml): a model file of products at sites
+    /// [default: by the ending of FILE]
     #[arg(long, value_parser = export_format)]
     pub format: Option<ExportFormat>,
     /// The file to write; a pipe or device is written to as it is
@@ -383,8 +384,8 @@ pub(super) struct Su3TransformArguments {
     /// A model file with [su3], whose keys the flags replace; without one --interaction, --n-max and --output are needed
     pub model: Option<PathBuf>,
     /// Two-body matrix elements as CSV (channel,na,nb,nc,nd,la,twoja,lb,twojb,lc,twojc,ld,twojd,J,value), a `# RELATIVE LSJT`
-    /// file, an H2 file (version 0, 15099 or 15200, text or binary), a force computed here ([force] in a .toml file), or what
-    /// this command wrote as .bin; with --inverse strengths
+    /// file, an H2 file (version 0, 15099 or 15200, text or binary), an me2j file (.me2j, .me2j.gz, .me2j.bin), a force computed
+    /// here ([force] in a .toml file), or what this command wrote as .bin; with --inverse strengths
     #[arg(long, value_name = "FILE", required_unless_present = "model")]
     pub interaction: Option<PathBuf>,
     /// The space: shells n <= N + 1, pairs na + nb <= N + 2; rows beyond it are left out
@@ -395,7 +396,7 @@ pub(super) struct Su3TransformArguments {
     #[arg(long, value_name = "OUT", required_unless_present = "model")]
     pub output: Option<PathBuf>,
     /// labels (CSV), labels-half (CSV of na + nb >= nc + nd, of a Hermitian operator), binary (8-byte numbers; names that end in
-    /// .bin), recoupler (LSU3shell's layout; .recoupler), or for elements h2-0, h2-15099, h2-15200 (MFDn's)
+    /// .bin), recoupler (LSU3shell's layout; .recoupler), or for elements h2-0, h2-15099, h2-15200 (MFDn's), me2j
     #[arg(long, value_parser = su3_format)]
     pub format: Option<Su3Format>,
     /// From strengths back to matrix elements
@@ -474,7 +475,7 @@ fn su3_channel(word: &str) -> Result<Su3Channel, String> {
 /// `su3 elements`.
 #[derive(Debug, Args)]
 pub(super) struct Su3ElementsArguments {
-    /// As of transform: a table of labels, a `# RELATIVE LSJT` file, an H2 file, a force (.toml), or binary
+    /// As of transform: a table of labels, a `# RELATIVE LSJT` file, an H2 file, an me2j file, a force (.toml), or binary
     #[arg(long, value_name = "FILE")]
     pub interaction: PathBuf,
     /// The space: shells n <= N + 1, pairs na + nb <= N + 2
@@ -484,7 +485,7 @@ pub(super) struct Su3ElementsArguments {
     #[arg(long, value_name = "OUT")]
     pub output: PathBuf,
     /// labels (CSV), binary (names that end in .bin), h2-0, h2-15099 (.dat), h2-15200; H2 as Fortran records if the name ends in
-    /// .bin
+    /// .bin; me2j (.me2j, .me2j.gz, .me2j.bin)
     #[arg(long, value_parser = su3_format)]
     pub format: Option<Su3Format>,
 }

@@ -34,7 +34,7 @@ pub(super) enum CommandError {
     #[error("a table on standard input has no file beside which its output could stand: add --output OUT")]
     Su3NoOutput,
     #[error(
-        "the ending of {} names no format: add --format {}, or end it in .mtx or .npz", file.display(),
+        "the ending of {} names no format: add --format {}, or end it in .mtx, .npz or .toml", file.display(),
         ExportFormat::WORDS.map(|(word, _)| word).join("|")
     )]
     ExportFormat { file: PathBuf },

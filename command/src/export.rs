@@ -1,4 +1,4 @@
-//! `eigenforge export MODEL.toml --output FILE`: H of a lattice model as a matrix or as Pauli strings. [`eigenforge::export`] does the
+//! `eigenforge export MODEL.toml --output FILE`: H of a lattice model as a matrix, as Pauli strings or as products at sites. [`eigenforge::export`] does the
 //! work.
 
 use super::VerbEnd;
@@ -27,7 +27,11 @@ pub(super) fn run(arguments: &ExportArguments) -> Result<VerbEnd, CommandError> 
             );
         }
         InputFile::Matrix(_) => return of_family("it is written already, and `spmv` multiplies it"),
-        InputFile::Su3(_) => return of_family("there is no H of a sector; `su3 elements` writes its matrix elements"),
+        InputFile::Su3(_) => {
+            return of_family(
+                "there is no H of a sector; `su3 elements` writes its matrix elements, and an me2j file becomes H by name = \"terms\" with `me2j`",
+            );
+        }
     };
     let format = match arguments.format.or(ExportFormat::of_name(&arguments.output)) {
         Some(format) => format,

@@ -92,7 +92,7 @@ class Model:
         """The model with keys in a section of its file: ``section("dmrg", states=[64, 128])``."""
         before = self._sections.get(name, {})
         if isinstance(before, list):
-            raise InputError(f"[[{name}]] is a list of sections: term() and forbid() add one")
+            raise InputError(f"[[{name}]] is a list of sections: term(), forbid() and charge() add one")
         return self._with(name, {**before, **plain(keys, name)})
 
     def _with(self, name: str, section: Any) -> Model:
@@ -108,6 +108,10 @@ class Model:
     def forbid(self, **keys: Any) -> Model:
         """The model without some states: ``forbid(levels=[1, 1], on="bonds")``."""
         return self._with("forbid", [*self._sections.get("forbid", []), plain(keys, "forbid")])
+
+    def charge(self, **keys: Any) -> Model:
+        """The model with a charge that ``sector(charges={"momentum": 1})`` fixes: ``charge(name="momentum", values=[0, 1, 2], modulo=3)``."""
+        return self._with("charge", [*self._sections.get("charge", []), plain(keys, "charge")])
 
     def without(self, *names: str) -> Model:
         """The model without some sections: ``without("sector")`` for all states."""

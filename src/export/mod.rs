@@ -7,6 +7,7 @@
 //! | `matrix-market` | the elements of H in its sector: the lower triangle, `real symmetric` or `complex hermitian`; the basis in comments `%states` |
 //! | `npz` | the elements as SciPy's compressed rows (`scipy.sparse.load_npz`), and the arrays `states`, or `up_states` and `down_states` |
 //! | `pauli` | H on all states as OpenFermion's text: `0.5 [X0 Y1] +` |
+//! | `terms` | H as a model file of products at sites, with its sector: `-1.0 [cdag_up(0) c_up(1)] +` |
 //! | `qiskit` | the same as labels with their coefficients: `YX 0.5`; the last letter is qubit 0 |
 //!
 //! Row k of a matrix belongs to state k of the basis, as in vectors.npz; a complex H has complex elements. All of H is written, with
@@ -16,6 +17,7 @@ mod matrix_market;
 mod npz;
 mod pauli;
 mod rows;
+mod terms;
 
 use crate::exact::Model;
 use crate::files::ReportError;
@@ -36,22 +38,26 @@ pub enum ExportFormat {
     Pauli,
     /// Pauli strings as labels of Qiskit.
     Qiskit,
+    /// A model file of products at sites.
+    Terms,
 }
 
 impl ExportFormat {
     /// Every format with its word on the command line.
-    pub const WORDS: [(&'static str, ExportFormat); 4] = [
+    pub const WORDS: [(&'static str, ExportFormat); 5] = [
         ("matrix-market", ExportFormat::MatrixMarket),
         ("npz", ExportFormat::Npz),
         ("pauli", ExportFormat::Pauli),
         ("qiskit", ExportFormat::Qiskit),
+        ("terms", ExportFormat::Terms),
     ];
 
-    /// The format that the ending of a file's name stands for: `.mtx` or `.npz`.
+    /// The format that the ending of a file's name stands for: `.mtx`, `.npz` or `.toml`.
     pub fn of_name(file: &Path) -> Option<ExportFormat> {
         match file.extension()?.to_str()? {
             "mtx" => Some(ExportFormat::MatrixMarket),
             "npz" => Some(ExportFormat::Npz),
+            "toml" => Some(ExportFormat::Terms),
             _ => None,
         }
     }
@@ -88,6 +94,25 @@ pub enum ExportError {
         qubits: usize,
         /// Bits of a string.
         most: usize,
+    },
+    /// Sites without words for all factors.
+    #[error(
+        "products at sites have no words for the factors of qubits, X = S+ + S- and Y = i (S+ - S-) apart; --format pauli writes H as Pauli \
+         strings, which a model file takes as `pauli`"
+    )]
+    NoWords,
+    /// A model file that no run would read.
+    #[error(
+        "a model file of {} products has {}, and one of more than {} is not read; --format matrix-market and npz write the matrix of the \
+         sector", grouped((*products).into()), size(*bytes), size(*most)
+    )]
+    TooLong {
+        /// Products of H.
+        products: u64,
+        /// Bytes of the file.
+        bytes: u64,
+        /// The most that are read.
+        most: u64,
     },
     /// The disk has no room.
     #[error(
@@ -129,9 +154,9 @@ pub struct Exported {
     pub file: PathBuf,
     /// Its bytes; `None` of a pipe or device, which keeps none.
     pub bytes: Option<u64>,
-    /// Rows of the matrix, or qubits.
+    /// Rows of the matrix, or qubits, or sites.
     pub rows: u64,
-    /// Elements or strings in the file.
+    /// Elements, strings or products in the file.
     pub elements: u64,
     /// Whether H is complex.
     pub complex: bool,
@@ -157,13 +182,14 @@ pub fn export(model: &Model, format: ExportFormat, file: &Path) -> Result<Export
         ExportFormat::MatrixMarket => matrix_market::write(model, file)?,
         ExportFormat::Npz => npz::write(model, file)?,
         ExportFormat::Pauli | ExportFormat::Qiskit => pauli::write(model, format, file)?,
+        ExportFormat::Terms => terms::write(model, file)?,
     };
     let bytes = std::fs::metadata(&written).ok().filter(|data| data.is_file()).map(|data| data.len());
     let complex = model.operator().is_complex();
     Ok(Exported { file: written, bytes, rows, elements, complex, contents })
 }
 
-/// The file, rows or qubits, elements, and what it holds in words.
+/// The file, rows, qubits or sites, elements, and what it holds in words.
 type Written = (PathBuf, u64, u64, String);
 
 /// Which bits of a state word belong to which site, in a sentence.

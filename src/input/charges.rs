@@ -54,7 +54,7 @@ pub(super) fn values(
     let kinds = probe(file, source, problems)?.operator().kinds_or_implied();
     let mut reached = BTreeSet::from([0]);
     for kind in &kinds {
-        let local: BTreeSet<i64> = kind.states().map(|state| kind.charge(charge, state)).collect();
+        let local: BTreeSet<i64> = kind.states().map(|state| kind.charge(charge, 0, state)).collect();
         reached = reached.iter().flat_map(|sum| local.iter().map(move |value| charge.folded(sum + value))).collect();
     }
     let mut values: Vec<i64> = reached.into_iter().collect();

@@ -32,6 +32,7 @@ mod problem;
 mod section;
 mod sector;
 mod sectors;
+mod site_sums;
 mod solve;
 mod spectrum;
 mod su3;
@@ -651,12 +652,20 @@ impl ModelFile {
             (_, ModelKind::Xxz | ModelKind::SpinHubbard) => None,
         };
         // Without a section, the sector of a file of integrals, or all states.
-        let named = || match &model {
+        let of_file = || match &model {
             Some(ModelSpec::Terms(terms)) => terms.sector.clone(),
             _ => Vec::new(),
         };
-        let sector = sector.or_else(|| any_sector.then(|| sector::Draft::Charges { charges: named() }));
-        let sector = sector.zip(two_s).and_then(|(draft, two_s)| draft.resolve(lattice.sites().len(), two_s, problems));
+        let sector =
+            sector.or_else(|| any_sector.then(|| sector::Draft::Charges { charges: of_file(), named: Vec::new() }));
+        let declared = match &model {
+            Some(ModelSpec::Terms(terms)) => Some(&terms.charges[..]),
+            Some(_) => Some(&[][..]),
+            None => None,
+        };
+        let sector = sector
+            .zip(two_s)
+            .and_then(|(draft, two_s)| draft.resolve((lattice.sites().len(), two_s), declared, problems));
         let (model, sector) = (model?, sector?);
         let (name, text, observed) = (name.into(), source.text, Vec::new());
         let mut file = ModelFile {

@@ -329,6 +329,7 @@ fn model(
         parameters: BTreeMap::new(),
         terms: vec![line],
         sector: Vec::new(),
+        charges: Vec::new(),
         integrals: None,
         operator: operator + Operator::zero(),
     };

@@ -5,8 +5,9 @@
 use super::model::{ModelKind, spin_name};
 use super::problem::Wrong;
 use super::section::{Placed, Problems, Section};
+use super::site_sums::{self, NamedCharges};
 use crate::basis::Sector;
-use crate::operator::{Charge, Operator, OperatorError, kind_names};
+use crate::operator::{Charge, Operator, OperatorError, SiteSum, kind_names};
 use serde::{Deserialize, Serialize};
 
 /// Charges by the keys and with the values of a file.
@@ -29,11 +30,21 @@ struct ChargeKeys {
     two_sz: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parity: Option<i64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    charges: Vec<SiteSumKeys>,
+}
+
+/// A charge with a number for each site.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SiteSumKeys {
+    total: i64,
+    sum: SiteSum,
 }
 
 /// A sector in a report: its charges by their keys.
 pub(crate) mod sector_keys {
-    use super::{Charge, ChargeKeys, Sector};
+    use super::{Charge, ChargeKeys, Sector, SiteSumKeys};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     pub(crate) fn serialize<S: Serializer>(sector: &Sector, serializer: S) -> Result<S::Ok, S::Error> {
@@ -48,6 +59,13 @@ pub(crate) mod sector_keys {
             bosons: of(Charge::Bosons),
             two_sz: of(Charge::TwoSz),
             parity: of(Charge::Parity).map(|odd| 1 - 2 * odd),
+            charges: charges
+                .iter()
+                .filter_map(|(charge, total)| match charge {
+                    Charge::OfSites(sum) => Some(SiteSumKeys { sum: *sum, total: *total }),
+                    _ => None,
+                })
+                .collect(),
         };
         keys.serialize(serializer)
     }
@@ -64,7 +82,9 @@ pub(crate) mod sector_keys {
         ];
         let given = |(charge, value): (Charge, Option<i64>)| Some((charge, value?));
         let flavours = (0..).zip(&keys.flavours).map(|(flavour, number)| (Charge::Flavour(flavour), *number));
+        let of_sites = keys.charges.iter().map(|SiteSumKeys { sum, total }| (Charge::OfSites(*sum), *total));
         let charges = single.into_iter().filter_map(given).chain(flavours).chain(sums.into_iter().filter_map(given));
+        let charges = charges.chain(of_sites);
         let charges: Vec<(Charge, i64)> = charges.collect();
         let numbers = || charges.iter().map(|(_, number)| usize::try_from(*number)).collect::<Result<Vec<_>, _>>();
         Ok(match (&charges[..], numbers()) {
@@ -148,7 +168,7 @@ pub(super) enum Draft {
     Fermions { up: Placed<usize>, down: Placed<usize> },
     Flavours { flavours: Placed<Vec<usize>> },
     Spins { two_sz: Placed<i64> },
-    Charges { charges: Vec<(Charge, i64)> },
+    Charges { charges: Vec<(Charge, i64)>, named: NamedCharges },
 }
 
 /// Reads the section.
@@ -169,7 +189,7 @@ pub(super) fn read(section: Section<'_>, family: ModelKind) -> Option<Draft> {
             section.require("two_sz", "twice the total Sz, a whole number: two_sz = 0");
             section.integer("two_sz").map(|two_sz| Draft::Spins { two_sz })
         }
-        ModelKind::Terms => Some(Draft::Charges { charges: charges(&section) }),
+        ModelKind::Terms => Some(Draft::Charges { charges: charges(&section), named: site_sums::named(&section) }),
     };
     section.finish("key", |key| match (family, key) {
         (ModelKind::Hubbard, "two_sz") => Some("the sector of the hubbard model is `up` and `down`".into()),
@@ -220,10 +240,21 @@ pub(super) fn check_charges(operator: &Operator, charges: &[(Charge, i64)]) -> R
 }
 
 impl Draft {
-    /// The sector, if the lattice can hold it.
-    pub(super) fn resolve(self, sites: usize, two_s: u32, problems: &Problems) -> Option<Sector> {
+    /// The sector, if the lattice can hold it. `declared` are the charges of the model that have names; `None` of a
+    /// model that could not be read.
+    pub(super) fn resolve(
+        self,
+        (sites, two_s): (usize, u32),
+        declared: Option<&[SiteSum]>,
+        problems: &Problems,
+    ) -> Option<Sector> {
         match self {
-            Draft::Charges { charges } => Some(Sector::Charges(charges)),
+            Draft::Charges { mut charges, named } => {
+                if !named.is_empty() {
+                    charges.extend(site_sums::resolve(named, declared?, problems)?);
+                }
+                Some(Sector::Charges(charges))
+            }
             Draft::Fermions { up, down } => {
                 let mut fits = true;
                 for (species, number) in [("up", &up), ("down", &down)] {
@@ -270,16 +301,21 @@ impl Draft {
 #[cfg(test)]
 mod tests {
     use super::Sector::{self, Charges, Fermions, Flavours, Spins};
-    use super::{Charge, dimension, sector_keys};
+    use super::{Charge, SiteSum, dimension, sector_keys};
 
     #[test]
     fn reports_have_the_charges_of_a_sector_by_their_keys() {
         let of_bosons = vec![(Charge::Up, 1), (Charge::Down, 2), (Charge::Bosons, 3), (Charge::Parity, 1)];
-        let sectors: [(Sector, &str); 5] = [
+        let momentum = Charge::OfSites(SiteSum::new("momentum", &[0, 1, 2], Some(3)));
+        let sectors: [(Sector, &str); 6] = [
             (Fermions { up: 1, down: 2 }, r#"{"up":1,"down":2}"#),
             (Flavours(vec![1, 0, 2]), r#"{"flavours":[1,0,2]}"#),
             (Spins { two_sz: -3 }, r#"{"two_sz":-3}"#),
             (Charges(of_bosons), r#"{"up":1,"down":2,"bosons":3,"parity":-1}"#),
+            (
+                Charges(vec![(Charge::Particles, 2), (momentum, 1)]),
+                r#"{"particles":2,"charges":[{"total":1,"sum":{"name":"momentum","values":[0,1,2],"modulo":3}}]}"#,
+            ),
             (Charges(Vec::new()), "{}"),
         ];
         for (sector, text) in sectors {

@@ -4,15 +4,16 @@
 //! [`TermsSpec`] with the operator. What is wrong with a term is said at its place.
 
 use super::ci::symmetry_keys;
-use super::imports::{Imported, Program};
+use super::imports::{ImportKeys, Imported, Program};
 use super::observables::ObservablesSpec;
 use super::problem::Wrong;
 use super::section::{Placed, Problems, Section, Source};
 use super::sector::check_charges;
+use super::site_sums::{self, ChargeDraft};
 use crate::ci::{Integrals, OrbitalSymmetry, SymmetryKeys};
 use crate::lattice::Lattice;
 use crate::observable::{Names, ParameterValue, read_operator};
-use crate::operator::{Charge, MOST_TERMS, Operator, OperatorError, SITE_WORDS, SiteKind};
+use crate::operator::{Charge, MOST_TERMS, Operator, OperatorError, SITE_WORDS, SiteKind, SiteSum};
 use eigenforge_grammar::vocabulary;
 use num_complex::Complex64;
 use serde::{Serialize, Serializer};
@@ -36,6 +37,9 @@ pub struct TermsSpec {
     /// The sector that a file of integrals names.
     #[serde(skip)]
     pub(super) sector: Vec<(Charge, i64)>,
+    /// The charges that `[[charge]]` and files declare, for `charges` in `[sector]`.
+    #[serde(skip)]
+    pub(super) charges: Vec<SiteSum>,
     /// The integrals, where H is those of a file and nothing else.
     #[serde(skip)]
     pub(super) integrals: Option<Box<ImportedIntegrals>>,
@@ -81,10 +85,11 @@ pub(super) struct Draft {
     one_kind: bool,
     text: Option<Placed<String>>,
     imports: Vec<(Program, Placed<String>)>,
-    symmetry: SymmetryKeys,
+    import_keys: ImportKeys,
     parameters: Vec<(String, Placed<ParameterValue>)>,
     terms: Vec<TermDraft>,
     forbidden: Vec<ForbidDraft>,
+    charges: Vec<ChargeDraft>,
 }
 
 /// One `[[term]]`.
@@ -145,19 +150,24 @@ pub(super) fn read(section: &Section<'_>, file: &Section<'_>, problems: &Problem
     };
     let imports: Vec<(Program, Placed<String>)> = Program::ALL.into_iter().filter_map(import).collect();
     let symmetry = if section.has("fcidump") { symmetry_keys(section) } else { SymmetryKeys::default() };
+    let oscillator = if section.has("me2j") { section.number("oscillator") } else { None };
+    let import_keys = ImportKeys { symmetry, oscillator: oscillator.map_or(0.0, |number| number.value) };
     let parameters = file.open("parameters").map_or_else(Vec::new, |section| read_parameters(&section, problems));
     let before = problems.len();
     let terms: Vec<Option<TermDraft>> =
         file.open_list("term").into_iter().map(|term| read_term(term, problems)).collect();
     let forbidden: Vec<Option<ForbidDraft>> =
         file.open_list("forbid").into_iter().map(|forbid| read_forbidden(forbid, problems)).collect();
+    let charges: Vec<Option<ChargeDraft>> =
+        file.open_list("charge").into_iter().map(|charge| site_sums::read(charge, problems)).collect();
     if text.is_none() && imports.is_empty() && terms.is_empty() && problems.len() == before {
         let meaning = "the Hamiltonian: H = \"sum(<i, j> in bonds; sdots(i, j))\", or sections [[term]] with `operators` and `on`";
         problems.add(section.span.clone(), Wrong::MissingKey { table: "model".into(), key: "H", meaning });
     }
     let terms = terms.into_iter().collect::<Option<Vec<_>>>()?;
     let forbidden = forbidden.into_iter().collect::<Option<Vec<_>>>()?;
-    Some(Draft { sites: sites?, one_kind, text, imports, symmetry, parameters, terms, forbidden })
+    let charges = charges.into_iter().collect::<Option<Vec<_>>>()?;
+    Some(Draft { sites: sites?, one_kind, text, imports, import_keys, parameters, terms, forbidden, charges })
 }
 
 /// `[parameters]`, without names that texts have for something else.
@@ -299,15 +309,16 @@ impl Draft {
             }
         }
         let mut lines = Vec::new();
-        let (mut sector, mut integrals) = (Vec::new(), None);
+        let (mut sector, mut integrals, mut charges) = (Vec::new(), None, Vec::new());
         let is_alone =
             self.text.is_none() && self.terms.is_empty() && self.forbidden.is_empty() && self.imports.len() == 1;
         for (program, text) in &self.imports {
-            match program.read(&text.value, &kinds, &names, source.folder, self.symmetry) {
-                Ok(Imported { operator: found, line, sector: named, molecule }) => {
+            match program.read(&text.value, &kinds, &names, source.folder, self.import_keys) {
+                Ok(Imported { operator: found, line, sector: named, molecule, charges: of_file }) => {
+                    charges.extend(of_file);
                     integrals = molecule.filter(|_| is_alone).map(|(integrals, symmetry)| {
                         let path = source.folder.join(&text.value);
-                        Box::new(ImportedIntegrals { path, keys: self.symmetry, symmetry, integrals })
+                        Box::new(ImportedIntegrals { path, keys: self.import_keys.symmetry, symmetry, integrals })
                     });
                     lines.push(line);
                     sector.extend(named);
@@ -316,6 +327,7 @@ impl Draft {
                 Err(message) => problems.add(text.span.clone(), Wrong::Hamiltonian(message)),
             }
         }
+        self.charges.iter().for_each(|charge| charge.declare(sites, &mut charges, problems));
         for term in &self.terms {
             lines.push(term.line());
             if let Some(found) = term.operator(lattice, &kinds, problems) {
@@ -360,7 +372,7 @@ impl Draft {
             return None;
         }
         let text = self.text.map(|text| text.value);
-        Some(TermsSpec { sites: kinds, text, parameters, terms: lines, sector, integrals, operator })
+        Some(TermsSpec { sites: kinds, text, parameters, terms: lines, sector, charges, integrals, operator })
     }
 }
 

@@ -177,7 +177,7 @@ pub(super) fn read_sector(
     }
     let charges = sector::charges(&section);
     section.finish("key", |_| None);
-    Some(sector::Draft::Charges { charges })
+    Some(sector::Draft::Charges { charges, named: Vec::new() })
 }
 
 impl ModelFile {
@@ -199,7 +199,8 @@ impl ModelFile {
         let operator = self.declared_operator();
         let kinds = operator.kinds_or_implied();
         let kept = operator.conserved_on(&kinds);
-        let has = |charge: Charge| kinds.iter().any(|kind| kind.states().any(|state| kind.charge(charge, state) != 0));
+        let has =
+            |charge: Charge| kinds.iter().any(|kind| kind.states().any(|state| kind.charge(charge, 0, state) != 0));
         let number = if has(Charge::Particles) { Charge::Particles } else { Charge::Bosons };
         let refused = |key: &str, expected: &str, found: &str| InputProblem {
             what: Wrong::OutOfRange { key: key.into(), expected: expected.into(), found: found.into() },

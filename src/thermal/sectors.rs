@@ -100,7 +100,8 @@ impl EnsembleSectors {
         let observed: Vec<Operator> = observed.iter().map(|own| own.clone().on_kinds(&kinds).reduced()).collect();
         let conserved = operator.conserved_on(&kinds);
         let fixed = file.ensemble_charges();
-        let has = |charge: Charge| kinds.iter().any(|kind| kind.states().any(|state| kind.charge(charge, state) != 0));
+        let has =
+            |charge: Charge| kinds.iter().any(|kind| kind.states().any(|state| kind.charge(charge, 0, state) != 0));
         let counted = [Charge::Particles, Charge::Bosons].into_iter().find(|charge| has(*charge));
         let counted = counted.filter(|charge| conserved.contains(charge));
         let reached = reached(&kinds, &conserved, counted)?;
@@ -214,9 +215,9 @@ fn reached(
 ) -> Result<BTreeSet<(Vec<i64>, Member)>, Error> {
     let local = |kind: &SiteKind| -> BTreeSet<(Vec<i64>, Member)> {
         let of_state = |state| {
-            let two_sz = if kind.has_sz() { kind.charge(Charge::TwoSz, state) } else { 0 };
-            let number = counted.map_or(0, |charge| kind.charge(charge, state));
-            (charges.iter().map(|charge| kind.charge(*charge, state)).collect(), Member { two_sz, number })
+            let two_sz = if kind.has_sz() { kind.charge(Charge::TwoSz, 0, state) } else { 0 };
+            let number = counted.map_or(0, |charge| kind.charge(charge, 0, state));
+            (charges.iter().map(|charge| kind.charge(*charge, 0, state)).collect(), Member { two_sz, number })
         };
         kind.states().map(of_state).collect()
     };

@@ -12,7 +12,8 @@ const START: u64 = 1 << 13;
 
 /// What is read, for messages.
 const READ: &str = "an interaction is a table of labels (a CSV header `channel,na,…`), relative motion (`# RELATIVE LSJT`), an H2 file of \
-                    version 0, 15099 or 15200, a force (the ending .toml) or a .bin of `su3 elements`";
+                    version 0, 15099 or 15200, me2j (a name that ends in .me2j, .me2j.gz or .me2j.bin, or `me2j` in the first line), a force \
+                    (the ending .toml) or a .bin of `su3 elements`";
 
 /// Refuses a file that is no table of labels.
 ///
@@ -43,13 +44,8 @@ fn known(text: &str, name: &str) -> Option<&'static str> {
     if first.trim_start_matches('#').trim_start().starts_with("relative-cm") {
         return Some("an operator of relative and centre-of-mass motion (RELATIVE-CM LSJT)");
     }
-    for (word, found) in [
-        ("me2j", "a file of two-body elements in JT coupling (me2j)"),
-        ("me3j", "a file of three-body elements (me3j)"),
-    ] {
-        if first.contains(word) || name.contains(&format!(".{word}")) {
-            return Some(found);
-        }
+    if first.contains("me3j") || name.contains(".me3j") {
+        return Some("a file of three-body elements (me3j)");
     }
     let snt = "an interaction of KSHELL (.snt)";
     let int = "an interaction of NuShellX or OXBASH (.int)";
@@ -86,8 +82,8 @@ mod tests {
         };
         for (name, text, said) in [
             ("a.dat", "# RELATIVE-CM LSJT\n#\n1\n0 0 0 0 0\n2\n", "RELATIVE-CM"),
-            ("b.dat", "(*** nsopt/me2j-f2 ***)\n 1.0 2.0\n", "me2j"),
-            ("c.me2j", "NN int\n1.0\n", "me2j"),
+            ("b.dat", "(*** nsopt/me3j-f2 ***)\n 1.0 2.0\n", "me3j"),
+            ("c.me3j", "NNN int\n1.0\n", "me3j"),
             ("d.snt", "1.0\n", "KSHELL"),
             ("e.txt", "! model space\n 3 3 8 8\n 1 0 2 3 -1\n", "KSHELL"),
             ("f.int", "63 1.6 2.1 -3.9\n", "NuShellX"),

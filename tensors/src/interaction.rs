@@ -1,7 +1,7 @@
 //! Detects the format of a file and provides its numbers as a [`TensorSource`].
 //!
 //! In: a path, a plan. Out: a source of elements (or strengths) by group; the beginning of the file determines how it is
-//! read, the ending .toml means a force.
+//! read, or its ending: .toml means a force, .me2j (also .gz, .bin) elements without labels.
 
 use super::csv::TableError;
 use super::force::{self, Force, ForceError};
@@ -11,7 +11,7 @@ use super::rotation::RotatedElements;
 use super::source::TensorSource;
 use super::table_cache::TableCache;
 use super::work::Direction;
-use super::{binary, elements, foreign, h2, hermitian, strengths};
+use super::{binary, elements, foreign, h2, hermitian, me2j, strengths};
 use eigenforge_runtime::input_file::{FileKind, OpenedFile};
 use eigenforge_runtime::trace;
 use eigenforge_su3::LabelError;
@@ -167,6 +167,9 @@ pub fn open_interaction(
     }
     if force::recognised(path) {
         return rotated(Force::read(path)?.relative(plan), plan, cache);
+    }
+    if me2j::recognised(path) {
+        return Ok(Box::new(me2j::read(path, plan)?));
     }
     if h2::recognised(path) {
         return Ok(Box::new(h2::read(path, plan)?));

@@ -23,7 +23,7 @@
 //! | `tune` | which shape of the kernels is the faster one on this card? |
 //! | `spec`, `choice`, `run`, `stages`, `error` | what is asked for, how does it run from request to file, what does it tell? |
 //! | `builder` | how does a Rust program get the strengths in memory? |
-//! | `channel`, `csv`, `elements`, `h2`, `strengths`, `binary`, `recoupler` | how do files store them? |
+//! | `channel`, `csv`, `element`, `elements`, `h2`, `me2j`, `strengths`, `binary`, `recoupler` | how do files store them? |
 //! | `relative`, `brackets`, `rotation` | how does an interaction of relative motion become two-body elements? |
 //! | `hamiltonian` | which terms stand beside the interaction? |
 //! | `force` | which interaction do Gaussians make? |
@@ -49,6 +49,7 @@ mod channel;
 mod choice;
 mod csv;
 mod device;
+mod element;
 mod elements;
 mod error;
 mod exchange;
@@ -64,6 +65,7 @@ mod label_table;
 mod levels;
 mod local;
 mod matrices;
+mod me2j;
 mod memory;
 #[cfg(feature = "mpi")]
 mod mpi;
@@ -108,6 +110,7 @@ pub use hamiltonian::NuclearTerms;
 pub use interaction::{InteractionError, InteractionInput, open_interaction};
 pub use label_table::LabelTable;
 pub use levels::{CoupledComponent, LevelRequest, NuclearLevel, NuclearLevels};
+pub use me2j::{MScheme, MState};
 pub use output::TensorFormat;
 #[doc(hidden)]
 pub use paper::published_sum;

@@ -1,7 +1,7 @@
 //! Output formats.
 //!
 //! In: a complete result. Out: a file in the format given by its name or the user. Tables of labels and the recoupler's
-//! layout are written group by group; an H2 file is ordered by J first, so its elements are held in memory.
+//! layout are written group by group; the elements of an H2 or me2j file have an order of their own and are held in memory.
 
 use super::binary::{self, TensorKind};
 use super::channel::{ByChannel, Channel};
@@ -9,7 +9,7 @@ use super::h2::{self, Encoding, H2Version};
 use super::hermitian::HermitianNorms;
 use super::plan::{Group, Plan};
 use super::source::TensorSource;
-use super::{elements, recoupler, strengths};
+use super::{elements, me2j, recoupler, strengths};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::io::{self, Write};
 use std::path::Path;
@@ -27,6 +27,8 @@ pub enum TensorFormat {
     Recoupler,
     /// MFDn's format, for elements; records if the name ends in .bin.
     H2(H2Version),
+    /// The Darmstadt group's format, for elements; gzip or 4-byte numbers if the name ends in .gz or .bin.
+    Me2j,
 }
 
 impl Serialize for TensorFormat {
@@ -64,7 +66,7 @@ fn check_finite(channels: &[Channel], vectors: &[Vec<f64>]) -> io::Result<()> {
 
 impl TensorFormat {
     /// Their names in the command.
-    pub const WORDS: [(&'static str, TensorFormat); 7] = [
+    pub const WORDS: [(&'static str, TensorFormat); 8] = [
         ("labels", TensorFormat::Labels),
         ("labels-half", TensorFormat::HermitianHalf),
         ("binary", TensorFormat::Binary),
@@ -72,12 +74,14 @@ impl TensorFormat {
         ("h2-0", TensorFormat::H2(H2Version::V0)),
         ("h2-15099", TensorFormat::H2(H2Version::V15099)),
         ("h2-15200", TensorFormat::H2(H2Version::V15200)),
+        ("me2j", TensorFormat::Me2j),
     ];
 
-    /// The format implied by a file name: .bin binary, .recoupler the recoupler's layout, .dat H2 15099 for elements,
-    /// else labels.
+    /// The format implied by a file name: .bin binary, .recoupler the recoupler's layout, .dat H2 15099 and .me2j,
+    /// .me2j.gz, .me2j.bin me2j for elements, else labels.
     pub(super) fn of_name(path: &Path, kind: TensorKind) -> TensorFormat {
         match (path.extension().and_then(|ending| ending.to_str()), kind) {
+            (_, TensorKind::Elements) if me2j::is_name(path) => TensorFormat::Me2j,
             (Some("bin"), _) => TensorFormat::Binary,
             (Some("recoupler"), TensorKind::Strengths) => TensorFormat::Recoupler,
             (Some("dat"), TensorKind::Elements) => TensorFormat::H2(H2Version::V15099),
@@ -90,7 +94,7 @@ impl TensorFormat {
         match self {
             TensorFormat::Labels | TensorFormat::Binary => None,
             TensorFormat::HermitianHalf | TensorFormat::Recoupler => Some(TensorKind::Strengths),
-            TensorFormat::H2(_) => Some(TensorKind::Elements),
+            TensorFormat::H2(_) | TensorFormat::Me2j => Some(TensorKind::Elements),
         }
     }
 
@@ -120,6 +124,7 @@ impl TensorFormat {
                 let encoding = if records { Encoding::Records } else { Encoding::Text };
                 h2::write(out, plan, version, encoding, &all(plan, source)?)
             }
+            TensorFormat::Me2j => me2j::write(out, path, plan, &all(plan, source)?),
             TensorFormat::Labels | TensorFormat::HermitianHalf | TensorFormat::Recoupler => {
                 match (self, kind) {
                     (TensorFormat::Recoupler, _) => {}

@@ -121,6 +121,8 @@ fn models() -> Vec<(String, Model)> {
     for text in [
         "[model]\nname = \"hubbard\"\nt = 1.0\nu = 3.7\nmu = 0.3\n[lattice]\nkind = \"square\"\nsize = [3, 2]\n[sector]\nup = 3\ndown = 2\n",
         "[model]\nname = \"xxz\"\nspin = 1.5\njxy = 0.9\njz = 1.1\nsingle_ion = 0.4\n[lattice]\nkind = \"chain\"\nsize = 5\n[sector]\ntwo_sz = 1\n",
+        // A ring of spinless fermions by momenta, with a part of the interaction.
+        "[model]\nname = \"terms\"\nsite = \"spinless\"\nH = \"sum(i in sites; e[i] * n(i)) + 0.7 * (cdag(0) * cdag(3) * c(2) * c(1) + h.c.)\"\n[parameters]\ne = [-2.0, 0.1, 2.3, 0.4]\n[lattice]\nsites = 4\nedges = []\n[[charge]]\nname = \"momentum\"\nvalues = [0, 1, 2, -1]\nmodulo = 4\n[sector]\nparticles = 2\ncharges = { momentum = -1 }\n",
         // The two words of electrons have 90 bits.
         "[model]\nname = \"hubbard\"\nt = 0.7\nu = 2.1\n[lattice]\nkind = \"chain\"\nsize = 45\n[sector]\nup = 1\ndown = 1\n",
     ] {
@@ -193,6 +195,37 @@ fn qubit_word(kind: SiteKind, sites: usize, word: usize) -> usize {
     let modes = kind.modes().len().max(1);
     let place = |bit: usize| (bit % modes) * sites + bit / modes;
     (0..sites * modes).filter(|bit| word >> bit & 1 == 1).fold(0, |found, bit| found | 1 << place(bit))
+}
+
+/// A model file of products is read back as the same operator in the same sector.
+#[test]
+fn model_files_that_were_written_are_h() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut read, mut of_qubits) = (0, 0);
+    for (name, model) in models() {
+        let file = folder.path().join(format!("{name}.toml"));
+        match export(&model, ExportFormat::Terms, &file) {
+            Err(error) => {
+                assert!(kinds(&model).contains(&SiteKind::Qubits) && error.is_of_the_input(), "{name}: {error}");
+                of_qubits += 1;
+            }
+            Ok(written) => {
+                let found = ModelFile::read(&file).unwrap().to_model().unwrap();
+                assert_eq!((written.rows as usize, written.elements as usize), (model.sites(), model.operator().len()));
+                assert_eq!(kinds(&found), kinds(&model), "{name}");
+                let [ours, theirs] = [&found, &model].map(|model| {
+                    let mut charges = model.sector().charge_values();
+                    charges.sort_unstable();
+                    charges
+                });
+                assert_eq!((ours, found.states()), (theirs, model.states()), "{name}");
+                assert!(found.operator().terms().eq(model.operator().terms()), "{name}");
+                assert_eq!(found.operator().forbidden(), model.operator().forbidden(), "{name}");
+                read += 1;
+            }
+        }
+    }
+    assert!(read > 30 && of_qubits > 2, "{read} read, {of_qubits} of qubits");
 }
 
 #[test]

@@ -355,10 +355,10 @@ fn change(product: &[Factor], charge: Charge, kinds: &[SiteKind]) -> i64 {
         let kind = kinds[factor.site()];
         let bit = |spin| kind.modes().iter().position(|mode| *mode == spin).map_or(0, |bit| 1u64 << bit);
         match *factor {
-            Factor::Create(spin, _) => kind.charge(charge, bit(spin)) - kind.charge(charge, 0),
-            Factor::Annihilate(spin, _) => kind.charge(charge, 0) - kind.charge(charge, bit(spin)),
-            Factor::Raise(_) | Factor::CreateBoson(_) => kind.charge(charge, 1) - kind.charge(charge, 0),
-            Factor::Lower(_) | Factor::AnnihilateBoson(_) => kind.charge(charge, 0) - kind.charge(charge, 1),
+            Factor::Create(spin, _) => kind.charge(charge, 0, bit(spin)) - kind.charge(charge, 0, 0),
+            Factor::Annihilate(spin, _) => kind.charge(charge, 0, 0) - kind.charge(charge, 0, bit(spin)),
+            Factor::Raise(_) | Factor::CreateBoson(_) => kind.charge(charge, 0, 1) - kind.charge(charge, 0, 0),
+            Factor::Lower(_) | Factor::AnnihilateBoson(_) => kind.charge(charge, 0, 0) - kind.charge(charge, 0, 1),
             Factor::Sz(_) | Factor::ImaginaryUnit => 0,
         }
     };

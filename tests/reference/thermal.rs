@@ -400,7 +400,7 @@ fn oracle(random: &Random, temperatures: &[f64]) -> Vec<BTreeMap<&'static str, f
             .kinds
             .iter()
             .zip(local_states(&random.kinds, &configuration))
-            .map(|(kind, state)| kind.charge(charge, state))
+            .map(|(kind, state)| kind.charge(charge, 0, state))
             .sum()
     };
     // States of other numbers of particles have no part in the canonical ensemble.
@@ -421,7 +421,7 @@ fn oracle(random: &Random, temperatures: &[f64]) -> Vec<BTreeMap<&'static str, f
         .map(|index| {
             let configuration = model.basis().configuration(*index as u64 % model.states());
             let local = local_states(&random.kinds, &configuration);
-            let charge = |site: usize, charge: Charge| random.kinds[site].charge(charge, local[site]) as f64;
+            let charge = |site: usize, charge: Charge| random.kinds[site].charge(charge, site, local[site]) as f64;
             match random.kinds[0] {
                 SiteKind::Moments { .. } => {
                     let sz = |site| 0.5 * charge(site, Charge::TwoSz);

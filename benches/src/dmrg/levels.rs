@@ -31,14 +31,14 @@ fn configurations(kinds: &[SiteKind], charges: &[(Charge, i64)], most: usize) ->
     for (site, kind) in kinds.iter().enumerate() {
         let later = |charge: Charge| {
             kinds[site + 1..].iter().fold((0, 0), |(least, largest), kind| {
-                let of = || kind.states().map(|state| kind.charge(charge, state));
+                let of = || kind.states().map(|state| kind.charge(charge, 0, state));
                 (least + of().min().unwrap_or(0), largest + of().max().unwrap_or(0))
             })
         };
         let rest: Vec<(i64, i64)> = charges.iter().map(|(charge, _)| later(*charge)).collect();
         let is_possible = |state: &[u64]| {
             charges.iter().zip(&rest).all(|((charge, wanted), (least, largest))| {
-                let here: i64 = kinds.iter().zip(state).map(|(kind, state)| kind.charge(*charge, *state)).sum();
+                let here: i64 = kinds.iter().zip(state).map(|(kind, state)| kind.charge(*charge, 0, *state)).sum();
                 (here + least..=here + largest).contains(wanted)
             })
         };

@@ -27,13 +27,13 @@ struct Nodes {
     words: u128,
 }
 
-/// Local states of a site with charges as they are added up: from 0 up, parities modulo 2.
+/// Local states of a site with charges as they are added up: from 0 up, or modulo a number.
 fn local(layout: &SiteLayout, site: usize, charges: &[(Charge, i64)]) -> (Vec<(u64, Vec<i64>)>, Vec<i64>) {
     let kinds: Vec<Charge> = charges.iter().map(|(charge, _)| *charge).collect();
     let mut states = layout.local_states(site, &kinds);
-    let least = |k: usize| match kinds[k] {
-        Charge::Parity => 0,
-        _ => states.iter().map(|(_, values)| values[k]).min().unwrap_or(0),
+    let least = |k: usize| match kinds[k].modulo() {
+        Some(_) => 0,
+        None => states.iter().map(|(_, values)| values[k]).min().unwrap_or(0),
     };
     let least: Vec<i64> = (0..kinds.len()).map(least).collect();
     for (_, values) in &mut states {
@@ -61,7 +61,7 @@ impl Nodes {
         let is_open = |sums: &[i64], above: &[i64]| {
             let each = charges.iter().zip(sums).zip(wanted.iter().zip(above));
             each.into_iter().all(|(((charge, _), sum), (wanted, above))| {
-                *charge == Charge::Parity || (*sum <= *wanted && sum + above >= *wanted)
+                charge.modulo().is_some() || (*sum <= *wanted && sum + above >= *wanted)
             })
         };
         let mut numbers = HashMap::from([(vec![0i64; charges.len()], 0u32)]);
@@ -93,7 +93,7 @@ impl Nodes {
             branches.push(of_site);
             numbers = next;
         }
-        // Only the wanted sums are open above the last site, but a parity is open either way.
+        // Only the wanted sums are open above the last site, but what has a modulus is open either way.
         let top = numbers.get(&wanted).copied();
         let words = top.map_or(0, |top| counts[top as usize]);
         if let (Some(top), Some(last)) = (top, branches.last_mut()) {
@@ -166,7 +166,7 @@ pub(super) fn words(layout: &SiteLayout, charges: &[(Charge, i64)]) -> Result<Ve
 mod tests {
     use super::super::LinTables;
     use super::*;
-    use crate::operator::SiteKind;
+    use crate::operator::{SiteKind, SiteSum};
 
     fn same_as_tables(layout: &SiteLayout, charges: &[(Charge, i64)]) {
         let tables = LinTables::on_sites(layout, charges).unwrap();
@@ -196,6 +196,9 @@ mod tests {
                 same_as_tables(layout, &[(Charge::Bosons, value)]);
                 same_as_tables(layout, &[(Charge::TwoSz, value), (Charge::Particles, 2)]);
                 same_as_tables(layout, &[(Charge::Bosons, value), (Charge::Parity, 1)]);
+                let sum = |modulo| Charge::OfSites(SiteSum::new("q", &[1, -2, 3, 0, 5, -1, 2], modulo));
+                same_as_tables(layout, &[(sum(None), value), (Charge::Particles, 3)]);
+                same_as_tables(layout, &[(sum(Some(3)), value), (Charge::Bosons, 1)]);
             }
             same_as_tables(layout, &[(Charge::Parity, -1)]);
         }

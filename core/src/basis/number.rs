@@ -69,7 +69,7 @@ fn sum_over_sites(layout: &SiteLayout, sites: &[Local], charges: &[(Charge, i64)
         let (least, most) = &bounds[site];
         let mut each = charges.iter().zip(sums).zip(&wanted).zip(least.iter().zip(most));
         each.all(|((((charge, _), sum), wanted), (least, most))| {
-            *charge == Charge::Parity || (sum + least <= *wanted && *wanted <= sum + most)
+            charge.modulo().is_some() || (sum + least <= *wanted && *wanted <= sum + most)
         })
     };
     let patterns = layout.forbidden().len();
@@ -145,7 +145,7 @@ fn open(layout: &SiteLayout, site: usize, (mask, bits): (u128, u128), state: u64
 mod tests {
     use super::super::listed;
     use super::*;
-    use crate::operator::SiteKind;
+    use crate::operator::{SiteKind, SiteSum};
     use std::time::Instant;
 
     /// Every count is the length of the list.
@@ -169,7 +169,10 @@ mod tests {
             forbidding.forbid(pattern);
         }
         let mut sectors = vec![Vec::new(), vec![(Charge::Parity, 1)], vec![(Charge::Parity, -1)]];
+        let sum = |modulo| Charge::OfSites(SiteSum::new("q", &[1, -2, 3, 0, 5, -1, 2], modulo));
         for value in -1..=4 {
+            sectors.push(vec![(sum(None), value), (Charge::Particles, 3)]);
+            sectors.push(vec![(sum(Some(3)), value)]);
             sectors.push(vec![(Charge::Bosons, value)]);
             sectors.push(vec![(Charge::TwoSz, value), (Charge::Particles, 2)]);
             sectors.push(vec![(Charge::Bosons, value), (Charge::Parity, 1)]);

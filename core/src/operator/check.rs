@@ -1,6 +1,6 @@
 //! What an operator must satisfy before it is planned: finite, Hermitian, on its sites, conserving the sector's charges.
 
-use super::{Content, Factor, Operator, Product, SiteKind, Spin, display::product_text};
+use super::{Content, Factor, Operator, Product, SiteKind, SiteSum, Spin, display::product_text};
 use crate::words::size;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,8 @@ pub enum Charge {
     Bosons,
     /// The parity of all numbers of particles and levels m + S together: 0 if it is even, 1 if odd.
     Parity,
+    /// A sum over sites with a number for each.
+    OfSites(SiteSum),
 }
 
 impl std::fmt::Display for Charge {
@@ -36,6 +38,7 @@ impl std::fmt::Display for Charge {
             Charge::TwoSz => f.write_str("the total Sz"),
             Charge::Bosons => f.write_str("the number of bosons"),
             Charge::Parity => f.write_str("the parity"),
+            Charge::OfSites(sum) => write!(f, "the charge \"{}\"", sum.name()),
         }
     }
 }
@@ -44,34 +47,53 @@ impl Charge {
     /// How much a product changes the charge.
     pub fn change(self, product: &[Factor]) -> i64 {
         let of = |factor: &Factor| match (self, *factor) {
+            (Charge::OfSites(sum), factor) => {
+                let number = sum.values().get(factor.site()).copied().unwrap_or(0);
+                match factor {
+                    Factor::Create(..) | Factor::Raise(_) | Factor::CreateBoson(_) => number,
+                    Factor::Annihilate(..) | Factor::Lower(_) | Factor::AnnihilateBoson(_) => -number,
+                    Factor::Sz(_) | Factor::ImaginaryUnit => 0,
+                }
+            }
             (charge, Factor::Create(spin, _)) => charge.of_fermion(spin),
             (charge, Factor::Annihilate(spin, _)) => -charge.of_fermion(spin),
             (Charge::TwoSz, Factor::Raise(_)) => 2,
             (Charge::TwoSz, Factor::Lower(_)) => -2,
             _ => 0,
         };
-        product.iter().map(of).sum()
+        self.folded(product.iter().map(of).sum())
     }
 
     /// The same on declared sites.
     pub fn change_on(self, product: &[Factor], kinds: &[SiteKind]) -> i64 {
         let of = |factor: &Factor| {
-            let Some(kind) = kinds.get(factor.site()) else { return 0 };
+            let site = factor.site();
+            let Some(kind) = kinds.get(site) else { return 0 };
+            let value = |state: u64| kind.charge(self, site, state);
             let mode = |spin: Spin| kind.modes().iter().position(|mode| *mode == spin).map_or(0, |bit| 1u64 << bit);
             match *factor {
-                Factor::Create(spin, _) => kind.charge(self, mode(spin)) - kind.charge(self, 0),
-                Factor::Annihilate(spin, _) => kind.charge(self, 0) - kind.charge(self, mode(spin)),
-                Factor::Raise(_) | Factor::CreateBoson(_) => kind.charge(self, 1) - kind.charge(self, 0),
-                Factor::Lower(_) | Factor::AnnihilateBoson(_) => kind.charge(self, 0) - kind.charge(self, 1),
+                Factor::Create(spin, _) => value(mode(spin)) - value(0),
+                Factor::Annihilate(spin, _) => value(0) - value(mode(spin)),
+                Factor::Raise(_) | Factor::CreateBoson(_) => value(1) - value(0),
+                Factor::Lower(_) | Factor::AnnihilateBoson(_) => value(0) - value(1),
                 Factor::Sz(_) | Factor::ImaginaryUnit => 0,
             }
         };
         self.folded(product.iter().map(of).sum())
     }
 
-    /// A value, of a parity modulo 2.
+    /// A value, of a charge that has a modulus modulo that: of a parity modulo 2.
     pub fn folded(self, value: i64) -> i64 {
-        if self == Charge::Parity { value.rem_euclid(2) } else { value }
+        self.modulo().map_or(value, |modulo| value.rem_euclid(modulo))
+    }
+
+    /// What its values are taken modulo.
+    pub fn modulo(self) -> Option<i64> {
+        match self {
+            Charge::Parity => Some(2),
+            Charge::OfSites(sum) => sum.modulo(),
+            _ => None,
+        }
     }
 
     /// The charge with its value, as sectors are printed.
@@ -85,6 +107,10 @@ impl Charge {
             Charge::TwoSz => format!("2Sz = {value}"),
             Charge::Bosons => format!("{value} bosons"),
             Charge::Parity => format!("parity {}", if value == 0 { "+1" } else { "-1" }),
+            Charge::OfSites(sum) => match sum.modulo() {
+                Some(modulo) => format!("{} = {value} modulo {modulo}", sum.name()),
+                None => format!("{} = {value}", sum.name()),
+            },
         }
     }
 
@@ -96,7 +122,7 @@ impl Charge {
             Charge::Flavour(number) => spin == Spin::Flavour(number),
             Charge::Particles => true,
             Charge::Polarisation => return i64::from(spin == Spin::Up) - i64::from(spin == Spin::Down),
-            Charge::TwoSz | Charge::Bosons | Charge::Parity => false,
+            Charge::TwoSz | Charge::Bosons | Charge::Parity | Charge::OfSites(_) => false,
         };
         i64::from(carries)
     }
@@ -195,6 +221,15 @@ pub enum OperatorError {
     Projected {
         /// The method.
         method: &'static str,
+    },
+    /// A sum over sites in a sector of DMRG.
+    #[error(
+        "DMRG has no charges with a number for each site, as {charge}: leave it out of `charges` in [sector], or diagonalise exactly \
+         (leave [dmrg] out)"
+    )]
+    SiteSumInDmrg {
+        /// The charge.
+        charge: Charge,
     },
     /// A parity in a sector of DMRG.
     #[error(
@@ -520,7 +555,7 @@ impl Operator {
             }
         }
         for charge in charges {
-            if !kinds.iter().any(|kind| kind.has_charge(*charge)) {
+            if !kinds.iter().enumerate().any(|(site, kind)| kind.has_charge(*charge, site)) {
                 return Err(OperatorError::NoSuchCharge { charge: *charge, kinds: kind_names(&kinds) });
             }
         }
@@ -568,7 +603,8 @@ impl Operator {
         let single = [Charge::Up, Charge::Down].into_iter();
         let flavours = (0..Spin::MOST_FLAVOURS as u8).map(Charge::Flavour);
         let sums = [Charge::Particles, Charge::TwoSz, Charge::Bosons, Charge::Parity].into_iter();
-        let has = |charge: &Charge| kinds.iter().any(|kind| kind.has_charge(*charge));
+        // None of these depends on the site.
+        let has = |charge: &Charge| kinds.iter().any(|kind| kind.has_charge(*charge, 0));
         let keeps = |charge: &Charge| self.terms().all(|(product, _)| charge.change_on(product, kinds) == 0);
         single.chain(flavours).chain(sums).filter(has).filter(keeps).collect()
     }

@@ -156,7 +156,7 @@ impl SiteLayout {
     pub(crate) fn local_states(&self, part: usize, charges: &[Charge]) -> Vec<(u64, Vec<i64>)> {
         match self.kinds.get(part) {
             Some(kind) => {
-                let values = |state: u64| charges.iter().map(|charge| kind.charge(*charge, state)).collect();
+                let values = |state: u64| charges.iter().map(|charge| kind.charge(*charge, part, state)).collect();
                 kind.states().map(|state| (state, values(state))).collect()
             }
             None => (0..2).map(|state| (state, vec![0; charges.len()])).collect(),

@@ -155,11 +155,12 @@ impl SiteKind {
         }
     }
 
-    /// The value of a charge in a local state.
-    pub fn charge(self, charge: Charge, state: u64) -> i64 {
+    /// The value of a charge in a local state of a site.
+    pub fn charge(self, charge: Charge, site: usize, state: u64) -> i64 {
         let modes = self.modes();
         let level = state as i64;
         match (self, charge) {
+            (_, Charge::OfSites(sum)) => sum.part(self, site, state),
             (SiteKind::Moments { two_s }, Charge::TwoSz) => 2 * level - i64::from(two_s),
             (SiteKind::Qubits, Charge::TwoSz) => 2 * level - 1,
             (SiteKind::Bosons { .. }, Charge::Bosons) => level,
@@ -178,8 +179,8 @@ impl SiteKind {
     }
 
     /// Whether the site has this charge at all.
-    pub(crate) fn has_charge(self, charge: Charge) -> bool {
-        self.states().any(|state| self.charge(charge, state) != self.charge(charge, 0))
+    pub(crate) fn has_charge(self, charge: Charge, site: usize) -> bool {
+        self.states().any(|state| self.charge(charge, site, state) != self.charge(charge, site, 0))
     }
 
     /// Whether the site has the operator.

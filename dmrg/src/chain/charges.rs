@@ -88,7 +88,8 @@ fn conserved_on_kinds(operator: &Operator) -> Vec<Charge> {
     let kinds = operator.kinds_or_implied();
     // The value of a charge in every state of every kind of site; Gauss's steps find what is independent.
     let values = |charge: Charge| -> Vec<f64> {
-        let of = |kind: &SiteKind| kind.states().map(|state| kind.charge(charge, state) as f64).collect::<Vec<_>>();
+        // Charges of the language are the same on each site.
+        let of = |kind: &SiteKind| kind.states().map(|state| kind.charge(charge, 0, state) as f64).collect::<Vec<_>>();
         kinds.iter().flat_map(of).collect()
     };
     let (mut found, mut rows): (Vec<Charge>, Vec<(usize, Vec<f64>)>) = (Vec::new(), Vec::new());
@@ -113,6 +114,9 @@ fn conserved_on_kinds(operator: &Operator) -> Vec<Charge> {
 pub(crate) fn check(operator: &Operator, sector: &Sector) -> Result<(), OperatorError> {
     let (numbers, charges) = (sector.charge_values(), sector.charges());
     operator.refuse_projections("DMRG")?;
+    if let Some(charge) = charges.iter().copied().find(|charge| matches!(charge, Charge::OfSites(_))) {
+        return Err(OperatorError::SiteSumInDmrg { charge });
+    }
     operator.check(&charges)?;
     if operator.content() == Content::Mixed {
         return check_range(operator, sector);
@@ -130,7 +134,7 @@ pub(crate) fn check(operator: &Operator, sector: &Sector) -> Result<(), Operator
             Charge::Particles => (0, flavours * sites),
             Charge::Polarisation => (-sites, sites),
             Charge::TwoSz => (-sites * i64::from(operator.two_s()), sites * i64::from(operator.two_s())),
-            Charge::Bosons | Charge::Parity => continue,
+            Charge::Bosons | Charge::Parity | Charge::OfSites(_) => continue,
         };
         if (least..=most).contains(value) {
             continue;
@@ -163,7 +167,7 @@ fn check_range(operator: &Operator, sector: &Sector) -> Result<(), OperatorError
             return Err(OperatorError::ParityInDmrg);
         }
         let ends = |kind: &SiteKind| {
-            let values = || kind.states().map(|state| kind.charge(charge, state));
+            let values = || kind.states().map(|state| kind.charge(charge, 0, state));
             (values().min().unwrap_or(0), values().max().unwrap_or(0))
         };
         let (least, most) = kinds.iter().map(ends).fold((0, 0), |sum, own| (sum.0 + own.0, sum.1 + own.1));
@@ -187,7 +191,7 @@ fn check_kind(operator: &Operator, charge: Charge) -> Result<(), OperatorError> 
         Charge::Flavour(_) => ("fermions of flavours", &[Content::Flavours]),
         Charge::Particles => ("fermions", &[Content::Fermions, Content::Flavours]),
         Charge::TwoSz => ("local moments", &[Content::Spins]),
-        Charge::Bosons | Charge::Parity => ("sites of declared kinds", &[]),
+        Charge::Bosons | Charge::Parity | Charge::OfSites(_) => ("sites of declared kinds", &[]),
     };
     let content = operator.content();
     if content == Content::Nothing || fits.contains(&content) {

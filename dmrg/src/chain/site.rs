@@ -97,10 +97,10 @@ pub struct Site {
 }
 
 impl Site {
-    /// A site of a kind, with these fixed charges; `irrep` is that of an orbital, 0 for none.
+    /// A site of a kind, with these fixed charges, which are the same on each site; `irrep` is that of an orbital, 0 for none.
     pub(crate) fn new(kind: SiteKind, charges: &[Charge], irrep: u8) -> Site {
         let label = |state: u64| {
-            let value = |k: usize| charges.get(k).map_or(0, |charge| kind.charge(*charge, state) as i32);
+            let value = |k: usize| charges.get(k).map_or(0, |charge| kind.charge(*charge, 0, state) as i32);
             Charges(std::array::from_fn::<_, COUNT, _>(value), if state.count_ones() % 2 == 1 { irrep } else { 0 })
         };
         Site { kind: Some(kind), charges: kind.states().map(label).collect() }

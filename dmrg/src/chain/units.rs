@@ -134,7 +134,7 @@ pub(crate) fn without_shared(operator: &Operator, kinds: &[SiteKind], charges: &
 /// The one-site operators, with weights, whose sum is a charge, up to a constant.
 fn carriers(kinds: &[SiteKind], charge: Charge) -> Vec<(Product, f64)> {
     let of = |(site, kind): (usize, &SiteKind)| -> Vec<(Product, f64)> {
-        let weight = |state: u64| (kind.charge(charge, state) - kind.charge(charge, 0)) as f64;
+        let weight = |state: u64| (kind.charge(charge, site, state) - kind.charge(charge, site, 0)) as f64;
         kind.charge_carriers(site).into_iter().map(|(product, state)| (product, weight(state))).collect()
     };
     kinds.iter().enumerate().flat_map(of).filter(|(_, weight)| *weight != 0.0).collect()

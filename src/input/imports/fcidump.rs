@@ -39,10 +39,7 @@ pub(super) fn read(path: &Path, kinds: &[SiteKind], symmetry: SymmetryKeys) -> R
     let (up, down) = integrals.spins();
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let line = format!("the integrals of {name}: {orbitals} orbitals, {up} + {down} electrons");
-    Ok(Imported {
-        operator: electrons(&integrals),
-        line,
-        sector: vec![(Charge::Up, up as i64), (Charge::Down, down as i64)],
-        molecule: Some((integrals, irreps)),
-    })
+    let operator = electrons(&integrals);
+    let sector = vec![(Charge::Up, up as i64), (Charge::Down, down as i64)];
+    Ok(Imported { sector, molecule: Some((integrals, irreps)), ..Imported::new(operator, line) })
 }

@@ -9,11 +9,13 @@
 //! | `quspin` | QuSpin's lists of couplings | JSON, or the name of a file |
 //! | `xdiag` | XDiag's interactions | TOML, or the name of a file |
 //! | `fcidump` | integrals over orbitals | the name of a file |
+//! | `me2j` | an interaction of nucleons | the name of a file |
 //!
 //! Paths begin in the folder of the model file.
 
 mod fcidump;
 mod json;
+mod me2j;
 mod pauli;
 mod products;
 mod quspin;
@@ -21,7 +23,7 @@ mod xdiag;
 
 use crate::ci::{Integrals, OrbitalSymmetry, SymmetryKeys};
 use crate::observable::Names;
-use crate::operator::{Charge, Operator, SiteKind};
+use crate::operator::{Charge, Operator, SiteKind, SiteSum};
 use eigenforge_runtime::input_file::{FileKind, read_text};
 use std::path::Path;
 
@@ -38,6 +40,17 @@ pub(super) enum Program {
     XDiag,
     /// Any program of quantum chemistry.
     Fcidump,
+    /// Programs of nuclear structure.
+    Me2j,
+}
+
+/// Keys beside those of files.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ImportKeys {
+    /// What the model file says of ORBSYM.
+    pub symmetry: SymmetryKeys,
+    /// ħω of the one-body energies ħω (2n + l + 3/2) beside an interaction of nucleons.
+    pub oscillator: f64,
 }
 
 /// What a text gives.
@@ -50,11 +63,20 @@ pub(super) struct Imported {
     pub sector: Vec<(Charge, i64)>,
     /// Integrals and irreps of a molecule.
     pub molecule: Option<(Integrals, OrbitalSymmetry)>,
+    /// Charges that its sites have, for `charges` in `[sector]`.
+    pub charges: Vec<SiteSum>,
+}
+
+impl Imported {
+    /// An operator that names no sector.
+    fn new(operator: Operator, line: String) -> Imported {
+        Imported { operator, line, sector: Vec::new(), molecule: None, charges: Vec::new() }
+    }
 }
 
 impl Program {
     /// All, with the key and what its value should be.
-    pub(super) const ALL: [(Program, &'static str, &'static str); 5] = [
+    pub(super) const ALL: [(Program, &'static str, &'static str); 6] = [
         (Program::Pauli, "pauli", "Pauli strings, such as \"0.5 [X0 Y1] + 0.2 [Z0]\""),
         (
             Program::Products,
@@ -64,10 +86,11 @@ impl Program {
         (Program::QuSpin, "quspin", "lists of QuSpin as JSON, or the name of a file that holds them"),
         (Program::XDiag, "xdiag", "interactions of XDiag as TOML, or the name of a file that holds them"),
         (Program::Fcidump, "fcidump", "the name of an FCIDUMP file"),
+        (Program::Me2j, "me2j", "the name of an me2j file"),
     ];
 
-    /// Reads the value of its key. `names` has the parameters of the model file, for couplings that have names; `symmetry` is what it says
-    /// of ORBSYM.
+    /// Reads the value of its key. `names` has the parameters of the model file, for couplings that have names; `keys` are those
+    /// beside the file.
     ///
     /// # Errors
     /// What was expected and what was found.
@@ -77,31 +100,32 @@ impl Program {
         kinds: &[SiteKind],
         names: &Names<'_>,
         folder: &Path,
-        symmetry: SymmetryKeys,
+        keys: ImportKeys,
     ) -> Result<Imported, String> {
         match self {
             Program::Pauli => {
                 let operator = pauli::read(value, kinds)?;
                 let line = format!("{} Pauli strings", operator.len());
-                Ok(Imported { operator, line, sector: Vec::new(), molecule: None })
+                Ok(Imported::new(operator, line))
             }
             Program::Products => {
                 let operator = products::read(value, kinds)?;
                 let line = format!("{} products of operators", operator.len());
-                Ok(Imported { operator, line, sector: Vec::new(), molecule: None })
+                Ok(Imported::new(operator, line))
             }
             Program::QuSpin => {
                 let text = text_of(value, folder)?;
                 let (operator, count) = quspin::read(&text, kinds)?;
                 let line = format!("{count} couplings in QuSpin's lists");
-                Ok(Imported { operator, line, sector: Vec::new(), molecule: None })
+                Ok(Imported::new(operator, line))
             }
             Program::XDiag => {
                 let (operator, count) = xdiag::read(&text_of(value, folder)?, kinds, names)?;
                 let line = format!("{count} interactions of XDiag");
-                Ok(Imported { operator, line, sector: Vec::new(), molecule: None })
+                Ok(Imported::new(operator, line))
             }
-            Program::Fcidump => fcidump::read(&folder.join(value), kinds, symmetry),
+            Program::Fcidump => fcidump::read(&folder.join(value), kinds, keys.symmetry),
+            Program::Me2j => me2j::read(&folder.join(value), kinds, keys.oscillator),
         }
     }
 }

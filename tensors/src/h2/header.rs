@@ -4,8 +4,8 @@
 //! there are. A state has weights w_a ≤ w, w_b ≤ w of one nucleon and w_a + w_b ≤ w2 of two.
 
 use super::super::channel::Channel;
+use super::super::element::{Element, Orbital};
 use super::super::plan::Plan;
-use super::super::space::orbits;
 use super::order;
 
 /// Tolerance for the rounding of weights, which are sums of few decimals.
@@ -56,33 +56,6 @@ impl H2Version {
     }
 }
 
-/// An orbital of one class of nucleon.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Orbital {
-    /// The radial number, from 0.
-    pub radial: u32,
-    pub l: u32,
-    pub two_j: u32,
-    pub weight: f64,
-}
-
-impl Orbital {
-    pub(super) fn shell(self) -> u32 {
-        2 * self.radial + self.l
-    }
-
-    /// Checks that l and 2j fit together and all values are in range.
-    pub(super) fn check(self) -> Result<(), String> {
-        let Orbital { radial, l, two_j, weight } = self;
-        let fits = (two_j + 1 == 2 * l || two_j == 2 * l + 1) && radial < 500 && l < 1000 && weight.is_finite();
-        if fits {
-            Ok(())
-        } else {
-            Err(format!("n l 2j = {radial} {l} {two_j} is not an orbital: expected 2j = 2l − 1 or 2l + 1"))
-        }
-    }
-}
-
 /// Orbitals of each class, and the class and index in it of each orbital of a list.
 pub(super) type ByClass = ([Vec<Orbital>; 2], Vec<[usize; 2]>);
 
@@ -129,11 +102,7 @@ impl Header {
 
     /// Oscillator shells up to the given quanta of one and of two nucleons, j ascending in a shell.
     pub(super) fn of_shells(version: H2Version, shell_max: u32, quanta_max: u32) -> Header {
-        let of_shell = |n: u32| {
-            let all = orbits(n).map(move |(l, two_j)| Orbital { radial: (n - l) / 2, l, two_j, weight: f64::from(n) });
-            all.collect::<Vec<_>>()
-        };
-        let orbitals: Vec<Orbital> = (0..=shell_max).flat_map(of_shell).collect();
+        let orbitals: Vec<Orbital> = (0..=shell_max).flat_map(Orbital::of_shell).collect();
         let (one, two) = (f64::from(shell_max), f64::from(quanta_max));
         Header::of_orbitals(version, [orbitals.clone(), orbitals], [one; 2], [two; 3])
     }
@@ -164,6 +133,12 @@ impl Header {
         let classes = Header::classes(channel);
         let [a, b, c, d] = places;
         [(a, 0), (b, 1), (c, 0), (d, 1)].map(|(place, side)| self.orbitals[classes[side]][place])
+    }
+
+    /// An element of normalised states, from indices of orbitals.
+    pub(super) fn element(&self, channel: Channel, four: [usize; 4], j: u32, value: f64) -> Element {
+        let identical = channel != Channel::Pn;
+        Element { four: self.four(channel, four), j, identical, normalised: true, value }
     }
 
     /// Calls `visit(a, b, smallest J, largest J, parity, whether only even J)` for every pair of orbitals that is a

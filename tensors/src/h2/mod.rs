@@ -4,22 +4,16 @@
 //! of a symmetric matrix ⟨a b; J|V|c d; J⟩ between normalised antisymmetric states, a ≤ b for like nucleons, ordered by J
 //! and parity; radial functions are positive at the origin (specifications: `doc/h2` of the shell project, MIT). In the
 //! layout of a plan, u has both orders of every pair, √((1+δab)(1+δcd)) for like nucleons, and radial functions positive
-//! at infinity.
-//!
-//! ```text
-//! |b a; J⟩ = −(−1)^{ja+jb−J} |a b; J⟩ for like nucleons,   positive at infinity = (−1)^{radial n} · positive at the origin
-//! ```
+//! at infinity ([`super::element`]).
 //!
 //! | file | question it answers |
 //! |---|---|
 //! | `header` | which orbitals and states does a file have? |
 //! | `order` | in which order are its elements? |
 //! | `text`, `records`, `write_records` | how are they written as lines, and as binary records or streams? |
-//! | `place` | where is an element in a plan? |
 
 mod header;
 mod order;
-mod place;
 mod records;
 mod text;
 mod write_records;
@@ -28,11 +22,11 @@ pub use header::H2Version;
 
 use super::channel::{ByChannel, Channel};
 use super::csv::TableError;
-use super::elements::{StateIndex, complete};
+use super::element::{Collected, check_channels};
+use super::elements::StateIndex;
 use super::plan::Plan;
 use eigenforge_runtime::input_file::{FileKind, OpenedFile, TextFile};
 use header::Header;
-use place::{Element, fill_forbidden};
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
@@ -83,53 +77,6 @@ fn open(path: &Path) -> Result<(BufReader<OpenedFile>, u64), TableError> {
     Ok((BufReader::with_capacity(1 << 20, file), bytes))
 }
 
-/// Elements being collected for a plan.
-struct Collected<'a> {
-    plan: &'a Plan,
-    states: StateIndex,
-    /// By channel.
-    vectors: [Vec<f64>; 3],
-    left_out: usize,
-    largest: u32,
-}
-
-impl<'a> Collected<'a> {
-    fn new(plan: &'a Plan) -> Collected<'a> {
-        let vectors = [(); 3].map(|()| vec![f64::NAN; plan.length]);
-        Collected { plan, states: StateIndex::new(plan), vectors, left_out: 0, largest: 0 }
-    }
-
-    /// Adds an element; the error text continues after a place.
-    fn take(&mut self, channel: Channel, element: &Element) -> Result<(), String> {
-        element.check()?;
-        let [a, b, c, d] = element.four.map(|orbital| orbital.shell());
-        self.largest = self.largest.max(a + b).max(c + d);
-        match element.put(self.plan, &self.states, &mut self.vectors[channel as usize]) {
-            Ok(inside) => {
-                self.left_out += usize::from(!inside);
-                Ok(())
-            }
-            Err(()) => Err("this element appears twice with different values".into()),
-        }
-    }
-
-    fn finish(mut self, path: &Path) -> Result<ByChannel, TableError> {
-        let plan = self.plan;
-        if self.largest < plan.space().quanta_max() {
-            return Err(TableError::Truncation { path: path.to_path_buf(), n_max: plan.n_max, found: self.largest });
-        }
-        for channel in Channel::ALL {
-            let vector = &mut self.vectors[channel as usize];
-            if channel != Channel::Pn {
-                fill_forbidden(plan, vector);
-            }
-            complete(path, plan, channel, vector)?;
-        }
-        let vectors = Channel::ALL.into_iter().zip(self.vectors).collect();
-        Ok(ByChannel { vectors, left_out: self.left_out })
-    }
-}
-
 /// Writes the elements of a plan, which must have pn, pp and nn and be symmetric, in single precision as the format
 /// requires.
 ///
@@ -143,16 +90,11 @@ pub(super) fn write(
     encoding: Encoding,
     elements: &ByChannel,
 ) -> io::Result<()> {
-    let channels: Vec<Channel> = elements.vectors.iter().map(|(channel, _)| *channel).collect();
-    if channels != Channel::ALL {
-        let words: Vec<&str> = channels.iter().map(|channel| channel.word()).collect();
-        let message = format!("an H2 file needs the channels pn, pp and nn, found only {}", words.join(", "));
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-    }
+    check_channels(elements, "an H2 file")?;
     let states = StateIndex::new(plan);
     let header = Header::of_plan(plan, version);
     let value = |channel: Channel, four: [usize; 4], j: u32| {
-        let element = Element::new(&header, channel, four, j, 0.0);
+        let element = header.element(channel, four, j, 0.0);
         let of = &elements.vectors[channel as usize].1;
         let largest = || of.iter().fold(0.0, |largest: f64, u| largest.max(u.abs()));
         element.get(plan, &states, of).map_err(|found| found.explain(largest()))

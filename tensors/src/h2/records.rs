@@ -11,9 +11,8 @@
 //! 06/03/19; the one before had records there too, and such files are refused by name.
 
 use super::super::csv::TableError;
-use super::Collected;
-use super::header::{H2Version, Header, LARGEST_SHELL, MOST_ORBITALS, Orbital, by_class};
-use super::place::Element;
+use super::super::element::{Collected, Orbital};
+use super::header::{H2Version, Header, LARGEST_SHELL, MOST_ORBITALS, by_class};
 use eigenforge_runtime::input_file::OpenedFile;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
@@ -161,7 +160,7 @@ pub(super) fn read(path: &Path, collected: &mut Collected) -> Result<(), TableEr
                 return Err(TableError::NotFinite { path: path.to_path_buf(), channel: channel.word(), at });
             }
             at += 1;
-            let element = Element::new(&header, channel, four, j, value);
+            let element = header.element(channel, four, j, value);
             let labels = || format!("element {:?}, J = {j} of {}: ", four.map(|place| place + 1), channel.word());
             collected.take(channel, &element).map_err(|reason| records.fault(labels() + &reason))
         })?;

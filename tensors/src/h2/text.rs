@@ -8,9 +8,8 @@
 
 use super::super::channel::Channel;
 use super::super::csv::TableError;
-use super::Collected;
-use super::header::{ByClass, H2Version, Header, LARGEST_SHELL, MOST_ORBITALS, Orbital, by_class};
-use super::place::Element;
+use super::super::element::{Collected, Element, Orbital};
+use super::header::{ByClass, H2Version, Header, LARGEST_SHELL, MOST_ORBITALS, by_class};
 use eigenforge_runtime::input_file::{self, FileKind, TextFile, real_number};
 use std::io::{self, Write};
 use std::path::Path;
@@ -214,7 +213,7 @@ fn element(lines: &mut Lines, header: &Header) -> Result<(usize, Channel, Elemen
             (channel, in_class(header, channel, four).map_err(fault)?)
         }
     };
-    Ok((line, channel, Element::new(header, channel, four, (two_j[0] / 2) as u32, value[0])))
+    Ok((line, channel, header.element(channel, four, (two_j[0] / 2) as u32, value[0])))
 }
 
 /// Indices of orbitals numbered by class.

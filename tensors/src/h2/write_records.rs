@@ -1,7 +1,8 @@
 //! Writes binary H2 files; `records` says what they hold.
 
 use super::super::channel::Channel;
-use super::header::{H2Version, Header, Orbital};
+use super::super::element::Orbital;
+use super::header::{H2Version, Header};
 use std::io::{self, Write};
 
 /// A file that is being written.

@@ -70,7 +70,7 @@ fn interactions_of_every_format() {
     let plan = Plan::new(eigenforge::su3::OscillatorSpace { n_max: 0 });
     let source = root().join("tests/data/su3/jisp16_Nmax02_h2v15099.dat");
     let source = open_interaction(&source, &plan, Direction::Forward, &TableCache::off()).unwrap();
-    for format in ["labels", "binary", "h2-0", "h2-15099", "h2-15200"] {
+    for format in ["labels", "binary", "h2-0", "h2-15099", "h2-15200", "me2j"] {
         let (_, format) = *TensorFormat::WORDS.iter().find(|(word, _)| *word == format).unwrap();
         let mut bytes = Vec::new();
         let kind = TensorKind::Elements;

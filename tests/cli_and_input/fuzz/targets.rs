@@ -242,6 +242,9 @@ fn interactions() -> Target {
             write(TensorFormat::H2(version), format!("h2-{}.{ending}", version.number()));
         }
     }
+    for ending in ["me2j", "me2j.gz", "me2j.bin"] {
+        write(TensorFormat::Me2j, format!("elements.{ending}"));
+    }
     write(TensorFormat::Binary, "elements.bin".into());
     write(TensorFormat::Labels, "elements.csv".into());
     files.push(relative());

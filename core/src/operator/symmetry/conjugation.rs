@@ -127,7 +127,7 @@ impl FixedWords<'_> {
                 for site in &sites {
                     word |= u128::from(state) << layout.shift(*site);
                     let each = charges.iter().enumerate();
-                    sum += each.map(|(k, (charge, _))| field(kind.charge(*charge, state), k)).sum::<i128>();
+                    sum += each.map(|(k, (charge, _))| field(kind.charge(*charge, *site, state), k)).sum::<i128>();
                     state = element.local(*kind, state);
                 }
                 (state == first).then_some((word, sum))

@@ -253,7 +253,7 @@ impl Generator {
             let shift = |other: Charge, sign: i64| {
                 let of_kind = |kind: &SiteKind| {
                     let rest = |state: u64| {
-                        kind.charge(*charge, self.element.local(*kind, state)) - sign * kind.charge(other, state)
+                        kind.charge(*charge, 0, self.element.local(*kind, state)) - sign * kind.charge(other, 0, state)
                     };
                     let all: Vec<i64> = kind.states().map(rest).collect();
                     all.iter().all(|rest| *rest == all[0]).then(|| all[0])
@@ -279,7 +279,8 @@ impl Generator {
     /// Whether the states of the sector go to states of the sector.
     fn check_sector(&self, kinds: &[SiteKind], charges: &[(Charge, i64)]) -> Result<(), SymmetryError> {
         for ((charge, value), image) in charges.iter().zip(self.images(kinds, charges)) {
-            if image == Some(charge.folded(*value)) {
+            let is_of_sites = matches!(charge, Charge::OfSites(_));
+            if image == Some(charge.folded(*value)) && !is_of_sites {
                 continue;
             }
             let holes = self.element.holes.is_some() && *charge != Charge::Parity;
@@ -291,8 +292,12 @@ impl Generator {
                 (_, Some(_)) if holes => "no sector of these sites is half filled: leave this out".into(),
                 (Charge::TwoSz, _) => "set two_sz = 0, leave two_sz out of the sector, or leave this out".into(),
                 (Charge::Up | Charge::Down, _) => "set up = down, or leave this out".into(),
+                (Charge::OfSites(_), _) => {
+                    "a sector of symmetry has no charges with a number for each site: leave one of both out".into()
+                }
                 _ => "leave the charge out of the sector, or leave this out".into(),
             };
+            let image = image.filter(|_| !is_of_sites);
             let image = image.map_or("another number".into(), |image| charge.valued(image));
             let (generator, value) = (self.name.clone(), charge.valued(*value));
             return Err(SymmetryError::OtherSector { generator, value, image, advice });

@@ -119,15 +119,15 @@ fn odd_number(kinds: &[SiteKind], charges: &[(Charge, i64)]) -> Option<bool> {
     // Some of the charges whose sum is the number, up to an even one and what each site adds.
     let told_by = |chosen: usize| {
         let own = || charges.iter().enumerate().filter(|(k, _)| chosen >> k & 1 == 1).map(|(_, charge)| charge);
-        let rest = |kind: &SiteKind| {
+        let rest = |(site, kind): (usize, &SiteKind)| {
             let of_state = |state: u64| {
                 let number = if kind.modes().is_empty() { 0 } else { i64::from(state.count_ones()) };
-                (own().map(|(charge, _)| kind.charge(*charge, state)).sum::<i64>() - number).rem_euclid(2)
+                (own().map(|(charge, _)| kind.charge(*charge, site, state)).sum::<i64>() - number).rem_euclid(2)
             };
             let first = of_state(0);
             kind.states().all(|state| of_state(state) == first).then_some(first)
         };
-        let rest = kinds.iter().map(rest).sum::<Option<i64>>()?;
+        let rest = kinds.iter().enumerate().map(rest).sum::<Option<i64>>()?;
         Some((own().map(|(_, value)| value).sum::<i64>() - rest).rem_euclid(2) == 1)
     };
     (1..1usize << charges.len().min(10)).find_map(told_by)

@@ -76,12 +76,12 @@ fn trace(cycles: &[Terms], charges: &[(Charge, i64)]) -> i128 {
     sums.get(&wanted).copied().unwrap_or(0)
 }
 
-/// The states of a cycle of sites that stay as they are.
+/// The states of a cycle of sites that stay as they are. No charge of a symmetry sector depends on the site.
 fn terms(element: &GroupElement, kind: SiteKind, length: usize, charges: &[(Charge, i64)]) -> Terms {
     let of_state = |first: u64| {
         let (mut state, mut values, mut fermions) = (first, vec![0; charges.len()], 0);
         for _ in 0..length {
-            values.iter_mut().zip(charges).for_each(|(value, (charge, _))| *value += kind.charge(*charge, state));
+            values.iter_mut().zip(charges).for_each(|(value, (charge, _))| *value += kind.charge(*charge, 0, state));
             fermions += if kind.modes().is_empty() { 0 } else { state.count_ones() };
             state = element.local(kind, state);
         }
@@ -122,7 +122,7 @@ fn mode_cycles(
                 let value = |(charge, _): &(Charge, i64)| {
                     let of_mode = |(mode, site): &(_, usize)| {
                         let bit = kinds[*site].modes().iter().position(|own| own == mode).unwrap_or(0);
-                        kinds[*site].charge(*charge, 1 << bit)
+                        kinds[*site].charge(*charge, *site, 1 << bit)
                     };
                     full.iter().map(of_mode).sum::<i64>()
                 };

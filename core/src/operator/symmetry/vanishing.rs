@@ -7,15 +7,15 @@
 use super::super::{Charge, Product, SiteKind};
 use std::collections::BTreeMap;
 
-/// A charge as a sum over modes and levels, less its value; `None` of a parity, which is none.
+/// A charge as a sum over modes and levels, less its value; `None` of a parity and others with a modulus, which are none.
 fn less_its_value(kinds: &[SiteKind], charge: Charge, value: i64) -> Option<BTreeMap<Product, f64>> {
-    if charge == Charge::Parity {
+    if charge.modulo().is_some() {
         return None;
     }
     let mut terms = BTreeMap::new();
     for (site, kind) in kinds.iter().enumerate() {
         for (product, state) in kind.charge_carriers(site) {
-            terms.insert(product, (kind.charge(charge, state) - kind.charge(charge, 0)) as f64);
+            terms.insert(product, (kind.charge(charge, site, state) - kind.charge(charge, site, 0)) as f64);
         }
     }
     terms.insert(Vec::new(), -value as f64);
