@@ -31,7 +31,7 @@ pub type LevelPartners<T> = Vec<Vec<Vector<T>>>;
 
 /// The vector of numbers of which a real one holds the parts.
 fn joined<N: Number, T: Scalar>(vector: &[T], order: PartOrder) -> Vec<N> {
-    let parts = N::KIND.parts();
+    let parts = N::PARTS;
     let rows = vector.len() / parts;
     let (of_row, of_part) = match order {
         PartOrder::Halves => (1, rows),

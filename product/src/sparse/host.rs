@@ -228,7 +228,7 @@ fn multiply_numbers<T: Scalar, N: Number>(
     (x, y): (&[&[T]], &mut [&mut [T]]),
     dots: &mut [f64; MOST_VECTORS],
 ) {
-    let parts = N::KIND.parts();
+    let parts = N::PARTS;
     for ((x, y), dot) in x.iter().zip(y).zip(dots) {
         for (at, y) in y.chunks_exact_mut(parts).enumerate() {
             let (columns, values) = matrix.row(first + at);
@@ -242,7 +242,7 @@ fn multiply_numbers<T: Scalar, N: Number>(
 
 /// A row of complex numbers or quaternions times a vector, in two sums so that gathers overlap.
 fn row_times_numbers<T: Scalar, N: Number>(columns: &[u32], values: &[f64], x: &[T]) -> N {
-    let parts = N::KIND.parts();
+    let parts = N::PARTS;
     let mut sums = [N::new([0.0; 4]); 2];
     for (k, (column, value)) in columns.iter().zip(values.chunks_exact(parts)).enumerate() {
         let mut own = [0.0; 4];
@@ -265,4 +265,38 @@ fn row_times<T: Scalar>(columns: &[u32], values: &[f64], x: &[T]) -> f64 {
     }
     let rest = column_rest.iter().zip(value_rest).map(|(column, value)| value * x[*column as usize].to_f64());
     (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest.sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eigenforge_runtime::seeded;
+
+    /// Shares of rows, cut out of the whole or alone, have its bits and cut no number.
+    #[test]
+    fn shares_have_the_bits_of_the_whole() {
+        let places = Csr::sample(300);
+        for kind in [NumberKind::Real, NumberKind::Complex, NumberKind::Quaternion] {
+            let parts = kind.parts();
+            let values = seeded::vector(places.columns().len() * parts, 3);
+            let (starts, columns) = (places.row_start().to_vec(), places.columns().to_vec());
+            let matrix = Arc::new(Csr::of_numbers(kind, starts, columns, values).unwrap());
+            let whole = CoreRows::new(matrix.clone(), 0..300, false);
+            let x = seeded::vector(300 * parts, 4);
+            let mut y = vec![f64::NAN; x.len()];
+            whole.multiply(&[&x], 0, &mut [&mut y]);
+            let cuts = whole.cut(7);
+            assert_eq!((cuts.len(), cuts[7], whole.diagonal(5 * parts)), (8, 300 * parts, matrix.element(5, 5)));
+            for cut in cuts.windows(2) {
+                assert!(cut[0].is_multiple_of(parts));
+                let mut own = vec![f64::NAN; cut[1] - cut[0]];
+                whole.multiply(&[&x], cut[0], &mut [&mut own]);
+                assert_eq!(own, y[cut[0]..cut[1]], "{kind}");
+                let alone = whole.clone().only(cut[0]..cut[1]);
+                let dot = alone.multiply(&[&x], cut[0], &mut [&mut own])[0];
+                let expected: f64 = own.iter().zip(&x[cut[0]..]).map(|(y, x)| x * y).sum();
+                assert!(own == y[cut[0]..cut[1]] && (dot - expected).abs() < 1e-12, "{kind}: {dot}");
+            }
+        }
+    }
 }

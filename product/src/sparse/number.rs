@@ -3,7 +3,6 @@
 //! A matrix element stands on the left of a vector's, so that A (v q) = (A v) q for every number q. Vectors hold the real parts of each
 //! number side by side.
 
-use eigenforge_templates::sparse::NumberKind;
 use num_complex::Complex64;
 
 /// A quaternion by its parts of 1, i, j and k.
@@ -11,8 +10,8 @@ pub type Quaternion = [f64; 4];
 
 /// A real number, a complex number or a quaternion.
 pub(crate) trait Number: Copy + Send + Sync {
-    /// Its kind.
-    const KIND: NumberKind;
+    /// Its real parts, known where code is generated.
+    const PARTS: usize;
 
     /// The number of these parts; those that it does not have are left out.
     fn new(parts: Quaternion) -> Self;
@@ -36,7 +35,7 @@ pub(crate) trait Number: Copy + Send + Sync {
     #[inline(always)]
     fn first_of(list: &[f64]) -> Self {
         let mut parts = [0.0; 4];
-        parts[..Self::KIND.parts()].copy_from_slice(&list[..Self::KIND.parts()]);
+        parts[..Self::PARTS].copy_from_slice(&list[..Self::PARTS]);
         Self::new(parts)
     }
 
@@ -47,7 +46,7 @@ pub(crate) trait Number: Copy + Send + Sync {
 }
 
 impl Number for f64 {
-    const KIND: NumberKind = NumberKind::Real;
+    const PARTS: usize = 1;
 
     fn new(parts: Quaternion) -> f64 {
         parts[0]
@@ -75,7 +74,7 @@ impl Number for f64 {
 }
 
 impl Number for Complex64 {
-    const KIND: NumberKind = NumberKind::Complex;
+    const PARTS: usize = 2;
 
     #[inline(always)]
     fn new([re, im, ..]: Quaternion) -> Complex64 {
@@ -107,7 +106,7 @@ impl Number for Complex64 {
 }
 
 impl Number for Quaternion {
-    const KIND: NumberKind = NumberKind::Quaternion;
+    const PARTS: usize = 4;
 
     #[inline(always)]
     fn new(parts: Quaternion) -> Quaternion {

@@ -18,6 +18,7 @@ pub enum NumberKind {
 
 impl NumberKind {
     /// Real parts of a number.
+    #[inline]
     pub fn parts(self) -> usize {
         match self {
             NumberKind::Real => 1,

@@ -14,6 +14,9 @@ const BATCH_BYTES: u32 = 64;
 /// The same with several vectors, whose sums or pieces of x occupy registers.
 const BATCH_BYTES_OF_SEVERAL: u32 = 32;
 
+/// Bytes of a gather in one load.
+const BYTES_OF_GATHER: u64 = 16;
+
 #[derive(Serialize)]
 struct PartView {
     number: usize,
@@ -187,7 +190,9 @@ impl SparsePlan {
         let (shared, several) = (self.shares(part), self.vectors > 1 && real);
         let bytes = if self.vectors > 1 { BATCH_BYTES_OF_SEVERAL } else { BATCH_BYTES };
         let element = match part.columns {
-            ColumnWord::Coded32 => part.columns.bytes(),
+            ColumnWord::Coded32 if real => part.columns.bytes(),
+            // Of numbers what a gather brings is held as well.
+            ColumnWord::Coded32 => BYTES_OF_GATHER,
             _ => self.number_bytes(),
         };
         let room = (bytes / (part.pack * element as u32)).max(1);
