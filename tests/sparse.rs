@@ -16,6 +16,8 @@ mod formats;
 mod matrices;
 #[path = "sparse/model.rs"]
 mod model;
+#[path = "sparse/numbers.rs"]
+mod numbers;
 #[path = "sparse/reference.rs"]
 mod reference;
 #[path = "sparse/resources.rs"]

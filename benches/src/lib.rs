@@ -14,6 +14,7 @@ mod error;
 pub mod hubbard;
 pub mod kronecker;
 pub mod levels;
+pub mod numbers;
 pub mod paper;
 pub mod peers;
 mod pencil;

@@ -4,7 +4,7 @@
 
 use crate::hubbard::chain;
 use crate::vendor;
-use eigenforge::sparse::Csr;
+use eigenforge::sparse::{Csr, NumberKind, Quaternion};
 use eigenforge::spmv::PeerProduct;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::timing::median;
@@ -27,14 +27,39 @@ fn cusparse(matrix: &Csr, x: &[f64], ordinal: usize, repeats: usize) -> Vec<Peer
     })
 }
 
+/// A row of a product, as one would write it down.
+fn plain_row(matrix: &Csr, row: usize, x: &[f64], y: &mut [f64]) {
+    let (columns, values) = matrix.row(row);
+    match matrix.kind() {
+        NumberKind::Real => y[0] = columns.iter().zip(values).map(|(column, a)| a * x[*column as usize]).sum(),
+        NumberKind::Complex => {
+            let (values, x) = (values.as_chunks::<2>().0, x.as_chunks::<2>().0);
+            let terms = columns.iter().zip(values).map(|(column, a)| (a, x[*column as usize]));
+            let add =
+                |[re, im]: [f64; 2], ([a, b], [c, d]): (&[f64; 2], [f64; 2])| [re + a * c - b * d, im + a * d + b * c];
+            y.copy_from_slice(&terms.fold([0.0; 2], add));
+        }
+        NumberKind::Quaternion => {
+            let (values, x) = (values.as_chunks::<4>().0, x.as_chunks::<4>().0);
+            let terms = columns.iter().zip(values).map(|(column, a)| (a, x[*column as usize]));
+            let add = |sum: Quaternion, ([a, b, c, d], [e, f, g, h]): (&Quaternion, Quaternion)| {
+                [
+                    sum[0] + a * e - b * f - c * g - d * h,
+                    sum[1] + a * f + b * e + c * h - d * g,
+                    sum[2] + a * g - b * h + c * e + d * f,
+                    sum[3] + a * h + b * g - c * f + d * e,
+                ]
+            };
+            y.copy_from_slice(&terms.fold([0.0; 4], add));
+        }
+    }
+}
+
 fn plain_loop(matrix: &Csr, x: &[f64], repeats: usize) -> PeerProduct {
-    let mut y = vec![f64::NAN; matrix.rows()];
+    let mut y = vec![f64::NAN; matrix.vector_length()];
     let mut once = || {
         let started = Instant::now();
-        y.par_iter_mut().enumerate().for_each(|(row, y)| {
-            let (columns, values) = matrix.row(row);
-            *y = columns.iter().zip(values).map(|(column, value)| value * x[*column as usize]).sum();
-        });
+        y.par_chunks_exact_mut(matrix.parts()).enumerate().for_each(|(row, y)| plain_row(matrix, row, x, y));
         started.elapsed().as_secs_f64() * 1e3
     };
     once();

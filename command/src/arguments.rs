@@ -273,6 +273,8 @@ pub(super) enum BenchSubject {
     Hubbard(eigenforge_benches::hubbard::HubbardArguments),
     /// Sparse matrices of configuration interaction, compared with cuSPARSE
     Ci(eigenforge_benches::ci::CiArguments),
+    /// Large matrices of complex numbers and of quaternions, compared with cuSPARSE and with their complex images
+    Spmv(eigenforge_benches::numbers::NumbersArguments),
     /// Inner products of Davidson's vectors, compared with cuBLAS
     Dmrg(eigenforge_benches::dmrg::DmrgArguments),
     /// Spins, t-J, bosons, qubits and other Hamiltonians, compared with their stored matrices by cuSPARSE

@@ -63,6 +63,7 @@ fn bench(arguments: &BenchArguments) -> Result<VerbEnd, CommandError> {
     match &arguments.subject {
         BenchSubject::Hubbard(arguments) => eigenforge_benches::hubbard::command(arguments, out)?,
         BenchSubject::Ci(arguments) => eigenforge_benches::ci::command(arguments, out)?,
+        BenchSubject::Spmv(arguments) => eigenforge_benches::numbers::command(arguments, out)?,
         BenchSubject::Dmrg(arguments) => eigenforge_benches::dmrg::command(arguments, out)?,
         BenchSubject::Spins(arguments) => eigenforge_benches::spins::command(arguments, out)?,
         BenchSubject::Symmetries(arguments) => eigenforge_benches::symmetries::command(arguments, out)?,

@@ -38,8 +38,6 @@ pub(super) enum CommandError {
         ExportFormat::WORDS.map(|(word, _)| word).join("|")
     )]
     ExportFormat { file: PathBuf },
-    #[error("{rows} rows of complex numbers or quaternions are more rows of real parts than 32 bits count")]
-    TooManyRows { rows: usize },
     #[error("cannot write to standard output ({source}): {results}")]
     StandardOutput { source: std::io::Error, results: String },
     #[error("the cache in {}: {source}", folder.display())]

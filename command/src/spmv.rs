@@ -21,14 +21,15 @@ pub(super) fn run(arguments: &SpmvArguments) -> Result<VerbEnd, CommandError> {
     let triangle = if arguments.upper { Triangle::Upper } else { Triangle::Full };
     arguments.y.as_deref().map_or(Ok(()), check_file)?;
     let matrix = arguments.matrix.read_numbers(triangle).map_err(SpmvError::from)?;
-    let (kind, rows) = (matrix.kind(), matrix.rows());
-    let read = |file: &PathBuf| HypercomplexVector::read(file, "x", (kind, rows));
-    let x = arguments.x.as_ref().map(read).transpose().map_err(eigenforge::Error::from)?.map(|x| x.parts);
+    let read = |file: &PathBuf| HypercomplexVector::read(file, "x", (matrix.kind(), matrix.rows()));
+    let x = arguments.x.as_ref().map(read).transpose().map_err(eigenforge::Error::from)?;
+    // A vector may have more parts than the matrix.
+    let kind = x.as_ref().map_or(matrix.kind(), |x| x.kind);
+    let (matrix, x) = (matrix.with_parts_of(kind), x.map(|x| x.parts));
     let name = match kind {
         NumberKind::Real => arguments.matrix.to_string(),
-        kind => format!("{} of {kind} numbers, as a real matrix", arguments.matrix),
+        kind => format!("{} of {kind} numbers", arguments.matrix),
     };
-    let matrix = matrix.into_real_image().ok_or(CommandError::TooManyRows { rows })?;
     let options = SpmvOptions {
         wish: FormatRequest {
             format: format_of(arguments),

@@ -12,7 +12,6 @@ use super::way::SPARE;
 use super::{Model, PrepareError, ShapeSource};
 use eigenforge_core::operator::OperatorError;
 use eigenforge_core::path::FamilyError;
-use eigenforge_product::sparse::NumberKind;
 use eigenforge_product::{Diagonalisable, Diagonalisation, Eigenstates, RealImage};
 use eigenforge_runtime::solvers::Solver;
 use eigenforge_runtime::{Device, DeviceError, Scalar, SolveError};
@@ -106,7 +105,7 @@ impl<'m, T: Scalar> Diagonalisable<T> for ModelProblem<'m> {
         })?;
         let (pairs, setup_seconds) = found;
         let (pairs, partners) = match model.is_complex() {
-            true => RealImage(NumberKind::Complex).fold(pairs, wanted)?,
+            true => RealImage::LATTICE.fold(pairs, wanted)?,
             false => (pairs, Vec::new()),
         };
         let states = Eigenstates::new((&hamiltonian, device), (pairs, setup_seconds), constant)?;

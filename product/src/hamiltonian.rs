@@ -4,7 +4,7 @@ use super::engine::{ProductEngine, placed_engine};
 use super::error::PrepareError;
 use super::multiply::{Multiply, NormBounds};
 use super::plan::MultiplyPlan;
-use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, Scalar, Vector, interrupt};
+use eigenforge_runtime::{Device, DeviceError, ElementFunction, LinearOperator, PartOrder, Scalar, Vector, interrupt};
 use eigenforge_templates::{Cost, KernelText};
 use std::sync::Arc;
 
@@ -16,8 +16,9 @@ pub struct Hamiltonian<'a> {
     multiply: Arc<dyn Multiply>,
     engine: Box<dyn ProductEngine>,
     bounds: NormBounds,
-    /// Whether vectors hold real and imaginary parts.
+    /// Whether vectors hold real and imaginary parts, and how.
     complex: bool,
+    part_order: PartOrder,
     guess: Option<Guess<'a>>,
 }
 
@@ -57,13 +58,19 @@ impl<'a> Hamiltonian<'a> {
         device: &Device,
     ) -> Result<Hamiltonian<'a>, PrepareError> {
         let (multiply, engine, bounds) = placed_engine(plan.0, edited, name, device)?;
-        Ok(Hamiltonian { multiply, engine, bounds, complex: false, guess: None })
+        Ok(Hamiltonian { multiply, engine, bounds, complex: false, part_order: PartOrder::Halves, guess: None })
     }
 
     /// The same whose vectors hold real and imaginary parts.
     #[must_use]
     pub fn complex(self, complex: bool) -> Hamiltonian<'a> {
         Hamiltonian { complex, ..self }
+    }
+
+    /// The same whose vectors hold numbers of so many parts, one number after the other.
+    #[must_use]
+    pub fn of_numbers(self, parts: usize) -> Hamiltonian<'a> {
+        Hamiltonian { complex: parts > 1, part_order: PartOrder::Numbers(parts), ..self }
     }
 
     /// The same with another first guess of the lowest state than that of its multiply.
@@ -154,6 +161,10 @@ impl<T: Scalar> LinearOperator<T> for Hamiltonian<'_> {
 
     fn is_complex(&self) -> bool {
         self.complex
+    }
+
+    fn part_order(&self) -> PartOrder {
+        self.part_order
     }
 
     fn norm_bound(&self) -> f64 {

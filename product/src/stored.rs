@@ -198,7 +198,7 @@ impl Multiply for StoredHamiltonian {
     }
 
     fn dimension(&self) -> usize {
-        self.rows.as_ref().map_or_else(|| self.elements().rows(), MadeRows::dimension)
+        self.rows.as_ref().map_or_else(|| self.elements().vector_length(), MadeRows::dimension)
     }
 
     fn shape(&self) -> String {
@@ -214,9 +214,13 @@ impl Multiply for StoredHamiltonian {
 
     /// The least work of one multiply of compressed rows.
     fn cost(&self) -> Cost {
-        let (rows, elements) = (self.elements().rows() as f64, self.non_zeros() as f64);
-        let vectors = 2.0 * self.wish.scalar.bytes() as f64 * rows;
-        Cost { flops: 2.0 * elements, bytes: 12.0 * elements + 8.0 * (rows + 1.0) + vectors }
+        let (matrix, elements) = (self.elements(), self.non_zeros() as f64);
+        let vectors = 2.0 * (self.wish.scalar.bytes() * matrix.vector_length()) as f64;
+        let element = (4 + 8 * matrix.parts()) as f64;
+        Cost {
+            flops: matrix.kind().product_flops() as f64 * elements,
+            bytes: element * elements + 8.0 * (matrix.rows() as f64 + 1.0) + vectors,
+        }
     }
 
     fn kernels(&self) -> Option<&dyn GeneratedKernels> {
@@ -229,8 +233,8 @@ impl Multiply for StoredHamiltonian {
     }
 
     fn host(&self) -> Result<Box<dyn HostProduct>, PrepareError> {
-        let rows = 0..self.elements().rows();
-        Ok(Box::new(CoreRows::new(self.elements().clone(), rows, self.rows.is_some())))
+        let (rows, coded) = (0..self.elements().rows(), self.rows.is_some());
+        Ok(Box::new(CoreRows::new(self.elements().clone(), rows, coded)))
     }
 
     /// On cores rows that are coded as they are made.
@@ -279,7 +283,7 @@ impl Multiply for StoredHamiltonian {
     fn received(&self, cards: u32) -> Option<Received> {
         let blocks = self.candidate().layout.block_start(self.elements());
         let halo = Halo::new(self.elements(), &blocks, cards, self.wish.scalar)?;
-        Some(Received::halo(&halo, self.wish.scalar.bytes() as u64))
+        Some(Received::halo(&halo, (self.elements().parts() * self.wish.scalar.bytes()) as u64))
     }
 
     /// In the format that suits the device; compressed rows on cores are multiplied by [`Multiply::host`].
@@ -306,11 +310,15 @@ impl HostRows for CoreRows {
     }
 
     fn block<T: Scalar>(&self, x: &[&[T]], y: &mut [&mut [T]]) -> Vec<f64> {
-        self.multiply(x, self.rows().start, y)
+        self.multiply(x, self.elements().start, y)
     }
 
     fn diagonal(&self, index: usize) -> f64 {
         self.diagonal(index)
+    }
+
+    fn cut(&self, shares: usize) -> Vec<usize> {
+        self.cut(shares)
     }
 
     fn only(self, share: Range<usize>) -> CoreRows {

@@ -50,7 +50,7 @@ pub use device::{
     SymmetricMatrix, TableList, Transfer, Vector, Window, random_start, tensor_maps,
 };
 pub use error::{BackendError, DeviceError, Result, SolveError};
-pub use operator::LinearOperator;
+pub use operator::{LinearOperator, PartOrder};
 pub use say::{be_silent, is_silent, say, say_once};
 pub use scalar::{PerScalar, Pod, Scalar};
 pub use vector_program::{Bind, Program};

@@ -5,6 +5,16 @@ use crate::error::Result;
 use crate::scalar::Scalar;
 use eigenforge_templates::Cost;
 
+/// How the vectors of a complex matrix, which stands as a real one, hold the parts of their numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PartOrder {
+    /// All real parts, after them all imaginary parts.
+    #[default]
+    Halves,
+    /// Number after number, each of so many parts: two of complex numbers, four of quaternions.
+    Numbers(usize),
+}
+
 /// A real symmetric matrix that can be multiplied by a vector.
 pub trait LinearOperator<T: Scalar>: Send + Sync {
     /// Number of rows and of columns.
@@ -29,10 +39,14 @@ pub trait LinearOperator<T: Scalar>: Send + Sync {
     fn guess(&self) -> Result<Option<ElementFunction>> {
         Ok(None)
     }
-    /// Whether a complex matrix stands as a real one of twice the rows, on real parts and after them imaginary parts: then i v is an
-    /// eigenvector beside v, which certification need not search for.
+    /// Whether a complex matrix, or one of quaternions, stands as a real one on the parts of numbers: then v i is an eigenvector beside v, or
+    /// v j, which certification need not search for.
     fn is_complex(&self) -> bool {
         false
+    }
+    /// How vectors hold these parts.
+    fn part_order(&self) -> PartOrder {
+        PartOrder::Halves
     }
     /// An upper bound of the spectral norm of A, such as the largest row sum of |A|.
     fn norm_bound(&self) -> f64;

@@ -3,7 +3,7 @@
 use super::{InputError, InputFile, OutputSpec, SolveSpec};
 use crate::ci::{self, MatrixError, Molecule, MoleculeError};
 use crate::path::FamilyError;
-use crate::sparse::{Csr, CsrError, HypercomplexMatrix, MatrixMarketError, NpzError, NumberKind, SYMMETRY, Triangle};
+use crate::sparse::{Csr, CsrError, MatrixMarketError, NpzError, NumberKind, SYMMETRY, Triangle};
 use crate::words::grouped;
 use eigenforge_product::{HermitianMatrix, MatrixFault};
 use eigenforge_runtime::input_file::{FileKind, OpenedFile, STANDARD_INPUT, TextFile, shown_name};
@@ -147,7 +147,7 @@ impl MatrixSource {
     ///
     /// # Errors
     /// The file's.
-    pub fn read_numbers(&self, triangle: Triangle) -> Result<HypercomplexMatrix, MatrixFileError> {
+    pub fn read_numbers(&self, triangle: Triangle) -> Result<Csr, MatrixFileError> {
         let source = self.opened()?;
         let matrix = source.numbers(triangle)?;
         match &source {
@@ -180,21 +180,21 @@ impl MatrixSource {
     }
 
     /// Reads or makes the matrix of an opened source.
-    fn numbers(&self, triangle: Triangle) -> Result<HypercomplexMatrix, MatrixFileError> {
+    fn numbers(&self, triangle: Triangle) -> Result<Csr, MatrixFileError> {
         Ok(match self {
             MatrixSource::StandardInput => return MatrixSource::on_standard_input()?.numbers(triangle),
-            MatrixSource::Npz(path) => HypercomplexMatrix::read_npz(path, triangle)?,
+            MatrixSource::Npz(path) => Csr::read_npz(path, triangle)?,
             MatrixSource::Molecule(path) => {
                 let molecule = read_molecule(path)?;
-                HypercomplexMatrix::from(match &molecule.csfs {
+                match &molecule.csfs {
                     Some(csfs) => csfs.matrix(&molecule.integrals)?,
                     None => ci::matrix(&molecule.integrals, &molecule.space, ci::THRESHOLD)?,
-                })
+                }
             }
             MatrixSource::MatrixMarket(path) => {
                 let text = TextFile::open(path, FileKind::MATRIX)
                     .map_err(|source| MatrixFileError::Missing { file: path.clone(), source })?;
-                let read = HypercomplexMatrix::read_matrix_market(text);
+                let read = Csr::read_matrix_market(text);
                 read.map_err(|wrong| MatrixFileError::File { file: path.clone(), wrong })?
             }
         })
@@ -280,7 +280,7 @@ pub fn read_molecule(path: &Path) -> Result<Molecule, MatrixFileError> {
 }
 
 /// Says so if a file's matrix is not Hermitian: it may be multiplied, but it is no Hamiltonian.
-fn told_if_not_hermitian(file: &Path, matrix: &HypercomplexMatrix, hint: &str) {
+fn told_if_not_hermitian(file: &Path, matrix: &Csr, hint: &str) {
     if let Err(wrong) = matrix.check_hermitian(SYMMETRY) {
         say!("{}: {wrong} (rows and columns from 0){hint}", file.display());
     }

@@ -73,7 +73,7 @@ impl Problem for MatrixProblem {
         let real = match matrix.real_rows() == matrix.rows() {
             true => String::new(),
             false => format!(
-                "         solved as a real matrix of {} rows, which has each state {} times; each is reported once\n",
+                "         solved on vectors of {} real parts, which have each state {} times; each is reported once\n",
                 grouped(matrix.real_rows().into()),
                 matrix.kind().parts()
             ),

@@ -14,15 +14,15 @@ pub struct MatrixRecord {
     pub numbers: NumberKind,
     /// Rows.
     pub dimension: u64,
-    /// Rows of the real matrix that was solved: two or four times those of complex numbers or quaternions. It has each state as often;
-    /// energies, levels and multiplicities count it once.
+    /// Real parts of the vectors on which it was solved: two or four times the rows for complex numbers or quaternions. On these each state
+    /// stands as often; energies, levels and multiplicities count it once.
     pub real_dimension: u64,
     /// Stored elements, as its numbers.
     pub non_zeros: u64,
     /// Certificates of the eigenvalues.
     #[serde(flatten)]
     pub spectrum: Spectrum,
-    /// The format that the real matrix is stored in.
+    /// The format that it is stored in.
     pub format: Format,
     /// Why this format.
     pub format_reason: Option<String>,
@@ -37,8 +37,8 @@ impl MatrixRecord {
         let matrix = match self.numbers {
             NumberKind::Real => "matrix".into(),
             kind => {
-                let rows = grouped(self.real_dimension.into());
-                format!("real matrix of {rows} rows, {} for each {kind} number,", kind.parts())
+                let length = grouped(self.real_dimension.into());
+                format!("{kind} matrix on vectors of {length} real parts")
             }
         };
         format!("{matrix} in {}{reason}", self.format)

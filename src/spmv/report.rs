@@ -2,7 +2,7 @@
 //!
 //! Bandwidths in GB/s (1e9 bytes of the stored matrix and the vectors), bytes in MB (1e6).
 
-use crate::sparse::{Format, FormatBytes, RowStatistics};
+use crate::sparse::{Format, FormatBytes, NumberKind, RowStatistics};
 use crate::words::grouped;
 use eigenforge_templates::ScalarType;
 use serde::Serialize;
@@ -39,6 +39,10 @@ pub struct SpmvReport {
     pub matrix: String,
     /// Its rows.
     pub statistics: RowStatistics,
+    /// The kind of its numbers.
+    pub numbers: NumberKind,
+    /// Bytes of a non-zero in compressed rows: its column and its value in double precision.
+    pub element_bytes: u64,
     /// Bytes of the formats as the paper counts them.
     pub memory: Vec<FormatBytes>,
     /// Bytes as it is stored here.
@@ -61,7 +65,7 @@ pub struct SpmvReport {
     pub gb_per_second: f64,
     /// Speed of a copy in the same run.
     pub copy_gb_per_second: f64,
-    /// The time over that of 12 bytes a non-zero and the vectors at the copy's speed.
+    /// The time over that of [`SpmvReport::element_bytes`] a non-zero and the vectors at the copy's speed.
     pub multiple_of_floor: f64,
     /// The same for the bytes that are really stored.
     pub multiple_of_stored: f64,
@@ -87,7 +91,9 @@ impl fmt::Display for SpmvReport {
         for FormatBytes { format, bytes } in &self.memory {
             writeln!(f, "  {format:<28} {:>12.2} MB", megabytes(*bytes))?;
         }
-        writeln!(f, "  {:<28} {:>12.2} MB", "as stored here", megabytes(self.stored_bytes))?;
+        let each = self.stored_bytes as f64 / (*non_zeros).max(1) as f64;
+        let stored = megabytes(self.stored_bytes);
+        writeln!(f, "  {:<28} {stored:>12.2} MB, {each:.1} bytes a non-zero", "as stored here")?;
         writeln!(f)?;
         writeln!(f, "{} on {}", self.format, self.device)?;
         writeln!(f, "  {}", self.shape)?;
@@ -102,8 +108,8 @@ impl fmt::Display for SpmvReport {
         writeln!(f, "multiply{vectors}{values}: {:.4} ms, {:.0} GB/s", self.milliseconds, self.gb_per_second)?;
         writeln!(
             f,
-            "  {:.2} x the floor of 12 bytes a non-zero at a copy's {:.0} GB/s; {:.2} x that of what is stored",
-            self.multiple_of_floor, self.copy_gb_per_second, self.multiple_of_stored
+            "  {:.2} x the floor of {} bytes a non-zero at a copy's {:.0} GB/s; {:.2} x that of what is stored",
+            self.multiple_of_floor, self.element_bytes, self.copy_gb_per_second, self.multiple_of_stored
         )?;
         if self.multiple_of_stored < 1.0 {
             writeln!(
@@ -112,7 +118,7 @@ impl fmt::Display for SpmvReport {
                  copy is of memory"
             )?;
         } else if self.multiple_of_floor < 1.0 {
-            writeln!(f, "  below that floor because less than 12 bytes a non-zero are stored")?;
+            writeln!(f, "  below that floor because less than {} bytes a non-zero are stored", self.element_bytes)?;
         }
         for other in &self.others {
             match (other.milliseconds, &other.note) {

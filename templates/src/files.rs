@@ -72,6 +72,7 @@ templates!(INCLUDED:
     MULTIPLY_FINISH = "multiply_finish.cuh",
     WARP_PRODUCT = "warp_product.cuh.jinja",
     WARP_SUMS = "warp_sums.cuh",
+    SPARSE_NUMBER = "sparse/number.cuh.jinja",
     LEAST_BY_RUNS = "exact/least_by_runs.cuh.jinja",
     LEAST_BY_ROWS = "exact/least_by_rows.cuh.jinja",
     DAVIDSON_SWEEPS = "eigen/davidson_sweeps.cuh.jinja",

@@ -3,7 +3,7 @@
 //! A folder is a problem of some family: its model.toml, and beside it the plan and the text of each generated file of its own,
 //! as `inspect` shows them. Of lattice models the multiply is kept, the averages of those in [`AVERAGED`], and the operator as
 //! ir.ron, which a symmetry sector has not. The solvers' fused updates are the same for every problem; LOBPCG's has a folder
-//! of its own, and so has the published sum of SU(3) tensors, which only benches run. For the problems of [`SINGLE`] and the
+//! of its own, and so have the published sum of SU(3) tensors, which only benches run, and the multiply of a quaternion matrix. For the problems of [`SINGLE`] and the
 //! update the single-precision texts stand there too. budget.toml says what each kernel may take on sm_90; it is checked where
 //! NVRTC and nvdisasm are (`cargo xtask setup`). `UPDATE_EXPECT=1 cargo test --release --test cli_and_input kernels` writes
 //! everything anew.
@@ -34,6 +34,9 @@ const AVERAGES: &str = "averages";
 const UPDATE: &str = "lobpcg_update";
 /// The folder of the published sum of SU(3) tensors, which no model file asks for: it is of `bench paper su3`.
 const PUBLISHED_SUM: &str = "su3_n2_paper";
+/// The folder of a quaternion matrix, and its file, which is no text.
+const QUATERNIONS: &str = "quaternion_matrix";
+const QUATERNION_FILE: &str = "tests/data/matrices/quat60_sparse.npz";
 /// The architecture of the budgets.
 const ARCH: Arch = Arch(90);
 
@@ -85,8 +88,8 @@ fn lattices() -> Vec<(PathBuf, Model)> {
 }
 
 /// The generated files of a problem that are its own: the solvers' vector programs are every problem's.
-fn of_problem(path: &Path) -> Vec<Text> {
-    let problem = inspection::open(&file_of(path)).unwrap();
+fn of_problem(file: &InputFile) -> Vec<Text> {
+    let problem = inspection::open(file).unwrap();
     // Of a stored matrix also a text for each number of vectors at once; one shows them all.
     let is_own = |file: &GeneratedFile| file.when.is_empty() && !file.text.name.contains("_of_");
     let own = problem.generated().unwrap().into_iter().filter(is_own);
@@ -150,10 +153,12 @@ fn published_sum() -> Folder {
 }
 
 fn generate() -> Vec<Folder> {
-    let mut found = vec![published_sum()];
+    let quaternions = of_problem(&InputFile::read(&root().join(QUATERNION_FILE)).unwrap());
+    let quaternions = Folder { path: gallery().join(QUATERNIONS), files: Vec::new(), texts: quaternions };
+    let mut found = vec![published_sum(), quaternions];
     for path in problems() {
         let Some(model) = model_of(&path) else {
-            found.push(Folder { texts: of_problem(&path), path, files: Vec::new() });
+            found.push(Folder { texts: of_problem(&file_of(&path)), path, files: Vec::new() });
             continue;
         };
         if !found.iter().any(|folder: &Folder| folder.path.ends_with(UPDATE)) {

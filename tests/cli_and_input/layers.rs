@@ -76,15 +76,15 @@ const LARGEST_CIRCLES: [(&str, usize); 13] = [
 /// each by itself), and methods and fields of public types. A change that needs more says why in its commit, and one that needs fewer
 /// lowers the number.
 const MOST_REACHED: [(&str, Surface); 11] = [
-    ("src", Surface { names: 201, members: 790 }),
+    ("src", Surface { names: 201, members: 791 }),
     ("core/src", Surface { names: 149, members: 489 }),
-    ("product/src", Surface { names: 94, members: 294 }),
+    ("product/src", Surface { names: 94, members: 300 }),
     ("exact/src", Surface { names: 58, members: 237 }),
     ("ci/src", Surface { names: 69, members: 293 }),
-    ("dmrg/src", Surface { names: 70, members: 510 }),
+    ("dmrg/src", Surface { names: 70, members: 511 }),
     ("tensors/src", Surface { names: 68, members: 375 }),
-    ("runtime/src", Surface { names: 327, members: 983 }),
-    ("templates/src", Surface { names: 171, members: 1010 }),
+    ("runtime/src", Surface { names: 330, members: 983 }),
+    ("templates/src", Surface { names: 173, members: 1021 }),
     ("su3/src", Surface { names: 21, members: 75 }),
     ("grammar/src", Surface { names: 39, members: 43 }),
 ];

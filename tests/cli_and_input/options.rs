@@ -55,6 +55,7 @@ fn families(verb: &str) -> &'static [&'static str] {
         "spectrum" | "thermal" | "evolve" => &["lattice", "ci", "dmrg", "su3", "matrix"],
         "export" => &["lattice", "ci", "dmrg", "su3", "matrix"],
         "count" | "bench ci" => &["ci"],
+        "bench spmv" => &["matrix"],
         "bench hubbard" | "bench spins" | "bench symmetries" => &["lattice"],
         "bench devices" => &["lattice", "ci"],
         "bench dmrg" => &["dmrg"],

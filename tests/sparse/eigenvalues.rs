@@ -98,7 +98,7 @@ fn vectors_are_of_the_numbers_of_the_matrix() {
     assert_eq!(quaternions.dim(), (2, 24, 4));
     let text = String::from_utf8(output.stdout).unwrap();
     for said in
-        ["quaternion Hermitian matrix of 24 rows, 48 non-zeros", "which has each state 4 times", "-1.9914771565"]
+        ["quaternion Hermitian matrix of 24 rows, 48 non-zeros", "which have each state 4 times", "-1.9914771565"]
     {
         assert!(text.contains(said), "{said}: {text}");
     }
@@ -148,6 +148,24 @@ fn what_is_no_hermitian_matrix_is_refused() {
     let output = solve(&market("two.mtx", "coordinate real symmetric\n2 2 1\n1 1 1\n"), &["--states", "3"]);
     let text = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(2) && text.contains('3') && text.contains('2'), "{text}");
+}
+
+/// A real matrix multiplies a vector of complex numbers.
+#[test]
+fn spmv_of_a_real_matrix_takes_a_complex_x() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let text = "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 2\n1 2 -1\n2 1 0.5\n";
+    std::fs::write(path("real.mtx"), text).unwrap();
+    let x = Array1::from(vec![Complex64::new(1.0, 2.0), Complex64::new(0.0, -3.0)]);
+    let mut npz = NpzWriter::new(File::create(path("x.npz")).unwrap());
+    npz.add_array("x", &x).unwrap();
+    npz.finish().unwrap();
+    let [matrix, x, y] = ["real.mtx", "x.npz", "y.npz"].map(|name| path(name).to_str().unwrap().to_string());
+    let output = run(&["spmv", &matrix, "--device", "cpu", "--repeats", "1", "--x", &x, "--y", &y]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let found: Array1<Complex64> = NpzReader::new(File::open(y).unwrap()).unwrap().by_name("y").unwrap();
+    assert_eq!(found.to_vec(), [Complex64::new(2.0, 7.0), Complex64::new(0.5, 1.0)]);
 }
 
 /// The products that stand beside the reference matrices, and what is refused of a vector.

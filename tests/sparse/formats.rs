@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// Compares y and x·y with the oracle, for one vector and for a block; outputs hold NaN before. `precision` is that of
 /// the stored values, or of the vectors where those are narrower.
-fn check<T: Scalar>(operator: &SparseOperator, matrix: &Csr, vectors: usize, precision: f64, what: &str) {
+pub fn check<T: Scalar>(operator: &SparseOperator, matrix: &Csr, vectors: usize, precision: f64, what: &str) {
     let device = LinearOperator::<T>::device(operator).clone();
     let n = matrix.rows();
     let round = |x: f64| T::from_f64(x).to_f64();
@@ -51,9 +51,9 @@ fn part(cut: RowCut, storage: StorageKind, columns: ColumnWord, lanes: u32, pack
     PartLayout::new(cut, storage, columns, lanes, pack)
 }
 
-const WISH: FormatRequest =
+pub const WISH: FormatRequest =
     FormatRequest { format: None, boundary: None, vectors: 1, scalar: ScalarType::F64, values: ScalarType::F64 };
-const F64: f64 = 1e-13;
+pub const F64: f64 = 1e-13;
 
 #[test]
 fn the_cpu_multiplies_every_shape() {
@@ -97,7 +97,7 @@ fn the_choice_of_every_format_multiplies_every_shape() {
 }
 
 /// Layouts that between them have every storage, word, number of lanes and pack.
-fn layouts() -> Vec<(String, Layout)> {
+pub fn layouts() -> Vec<(String, Layout)> {
     use ColumnWord::{Absolute16, Absolute32, Delta16};
     let mut layouts = vec![];
     let mut add = |name: String, parts: Vec<PartLayout>, threads, most_rows| {
@@ -144,7 +144,7 @@ fn every_layout_gives_the_same_product() {
 
 /// Layouts for several vectors: lanes that share non-zeros and lanes that do not, fewer and more of them than pairs of vectors,
 /// and windows whose columns are taken in turns.
-fn layouts_of_several() -> Vec<(String, Layout)> {
+pub fn layouts_of_several() -> Vec<(String, Layout)> {
     use ColumnWord::{Absolute16, Absolute32, Delta16};
     let mut layouts = vec![];
     for (number, lanes) in [1, 2, 4, 8, 32].into_iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Random matrices of shapes that formats trip over, and the oracle: sums over rows in the order of their columns, with
 //! the sum of magnitudes that errors are relative to.
 
-use eigenforge::sparse::Csr;
+use eigenforge::sparse::{Csr, NumberKind, Quaternion};
 
 /// Numbers from a hash of a counter.
 pub struct Random(u64);
@@ -52,6 +52,49 @@ pub fn shapes(seed: u64) -> Vec<(&'static str, Csr)> {
         ("no rows", random(0, seed + 5, |_| 0)),
         ("mixed", random(301, seed + 6, |row| (row * row) % 40)),
     ]
+}
+
+/// The same places with numbers of another kind: random ones, or one of so many.
+pub fn with_numbers(matrix: &Csr, kind: NumberKind, seed: u64, values: Option<u64>) -> Csr {
+    let mut random = Random::new(seed);
+    let mut number = |_| -> Vec<f64> { (0..kind.parts()).map(|_| random.number()).collect() };
+    let few: Vec<Vec<f64>> = (0..values.unwrap_or(0)).map(&mut number).collect();
+    let numbers: Vec<f64> = match values {
+        None => (0..matrix.non_zeros()).flat_map(number).collect(),
+        Some(count) => {
+            let mut random = Random::new(seed + 1);
+            (0..matrix.non_zeros()).flat_map(|_| few[random.below(count) as usize].clone()).collect()
+        }
+    };
+    Csr::of_numbers(kind, matrix.row_start().to_vec(), matrix.columns().to_vec(), numbers).unwrap()
+}
+
+/// The product of quaternions (a, b, c, d) = a + b i + c j + d k, i j = k.
+pub fn times([a, b, c, d]: Quaternion, [e, f, g, h]: Quaternion) -> Quaternion {
+    [
+        a * e - b * f - c * g - d * h,
+        a * f + b * e + c * h - d * g,
+        a * g - b * h + c * e + d * f,
+        a * h + b * g - c * f + d * e,
+    ]
+}
+
+/// The real matrix that does to the parts of vectors, side by side, what a matrix of complex numbers or quaternions does to its vectors.
+pub fn real_image(matrix: &Csr) -> Csr {
+    let parts = matrix.parts();
+    let (mut row_start, mut columns, mut values) = (vec![0u64], vec![], vec![]);
+    for (row, part) in (0..matrix.rows()).flat_map(|row| (0..parts).map(move |part| (row, part))) {
+        let (own, numbers) = matrix.row(row);
+        for (column, number) in own.iter().zip(numbers.chunks(parts)) {
+            let a: Quaternion = std::array::from_fn(|part| number.get(part).copied().unwrap_or(0.0));
+            for unit in 0..parts {
+                columns.push(column * parts as u32 + unit as u32);
+                values.push(times(a, std::array::from_fn(|part| f64::from(part == unit)))[part]);
+            }
+        }
+        row_start.push(columns.len() as u64);
+    }
+    Csr::new(row_start, columns, values).unwrap()
 }
 
 /// y = A x, and Σ |A x| of each row.

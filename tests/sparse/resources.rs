@@ -1,13 +1,15 @@
 //! What the compiler makes of every format, without a card: no spills, registers for 1,024 threads a multiprocessor,
 //! and values in loads of 16 bytes where a lane takes two at a time.
 
+use super::matrices::with_numbers;
 use super::symmetric::symmetric;
 use eigenforge::path::footprints;
 use eigenforge::runtime::jit::{Arch, CacheFolder, Disassembler, Jit, Settings};
-use eigenforge::sparse::{FormatName, FormatRanking, FormatRequest, RowStatistics, Stored, Target};
+use eigenforge::sparse::{FormatName, FormatRanking, FormatRequest, NumberKind, RowStatistics, Stored, Target};
 use eigenforge_benches::synthetic::Synthetic;
 use eigenforge_runtime::machine::Card;
 use eigenforge_templates::ScalarType;
+use eigenforge_templates::sparse::ColumnWord;
 
 #[test]
 fn the_kernels_of_every_format_fit_the_card() {
@@ -58,5 +60,45 @@ fn the_kernels_of_every_format_fit_the_card() {
         }
     }
     assert!(seen.len() >= 4, "only {seen:?} were candidates");
+    std::fs::remove_dir_all(&cache).unwrap();
+}
+
+/// Complex numbers and quaternions, with values and with codes: no spills, and values in loads of 16 bytes.
+#[test]
+fn the_kernels_of_numbers_fit_the_card() {
+    let cache = std::env::temp_dir().join(format!("eigenforge-numbers-{}", std::process::id()));
+    let settings = Settings {
+        cache: CacheFolder::At(cache.clone()),
+        cache_readonly: vec![],
+        ..Settings::from_env().expect("the environment's settings are sound")
+    };
+    let Some(jit) = Jit::for_tests(&settings) else { return };
+    let disassembler = Disassembler::find(&settings).ok();
+    let places = Synthetic { rows: 2048, reference_columns: 204, reference: 30_000, expansion: 20_000, seed: 3 };
+    let places = places.matrix().unwrap();
+    for (kind, vectors, codes, format) in [
+        (NumberKind::Complex, 1, false, FormatName::Csr),
+        (NumberKind::Complex, 1, true, FormatName::Hybrid),
+        (NumberKind::Complex, 4, false, FormatName::SlicedEll),
+        (NumberKind::Quaternion, 1, false, FormatName::SlicedEll),
+        (NumberKind::Quaternion, 1, false, FormatName::Hybrid),
+        (NumberKind::Quaternion, 2, true, FormatName::Csr),
+    ] {
+        let matrix = with_numbers(&places, kind, 5, codes.then_some(9));
+        let wish = FormatRequest { format: Some(format), ..FormatRequest::default() };
+        let ranking = FormatRanking::new(&matrix, &RowStatistics::new(&matrix), Target::H200, wish);
+        let mut layout = ranking.best().layout.clone();
+        layout.parts.iter_mut().filter(|_| codes).for_each(|part| part.columns = ColumnWord::Coded32);
+        let stored = Stored::new("footprint", &matrix, &layout, ScalarType::F64, ScalarType::F64).unwrap();
+        let plan = stored.plan.with_vectors(vectors);
+        let (text, launches) = (plan.text().unwrap(), plan.launches().unwrap());
+        let cubin = jit.compile(&text, Arch::from_capability(9, 0)).unwrap_or_else(|error| panic!("{error}"));
+        let found = footprints(&cubin, disassembler.as_ref(), &launches).unwrap();
+        let multiply = found.iter().find(|kernel| kernel.name == "multiply").unwrap();
+        let what = format!("{kind}, {vectors} at once, {plan}: {multiply}");
+        assert_eq!((multiply.spilled, multiply.stack), (Some(0), 0), "{what}");
+        assert!(multiply.registers <= 64, "{what}");
+        assert!(multiply.mix.is_none_or(|mix| mix.global_loads.b128 >= 1), "{what}");
+    }
     std::fs::remove_dir_all(&cache).unwrap();
 }

@@ -1,7 +1,7 @@
 //! y = A x by cuSPARSE's generic SpMV: compressed rows with both algorithms, and sliced ELLPACK of 32 rows.
 //!
 //! In: a matrix and x on the host. Out: each algorithm's time (the quicker of with and without
-//! `cusparseSpMV_preprocess`) and its y, to hold against ours. Values and sums are f64, indices 32 bits. An algorithm
+//! `cusparseSpMV_preprocess`) and its y, to hold against ours. Values and sums are f64 or complex128, indices 32 bits. An algorithm
 //! that this version of the library does not support is passed over with its reason.
 
 use std::ffi::c_void;
@@ -11,7 +11,7 @@ use cudarc::cusparse::{result, sys};
 use super::VendorError;
 use super::device::{Buffer, Context};
 use super::sparse::Sparse;
-use eigenforge::sparse::Csr;
+use eigenforge::sparse::{Csr, NumberKind};
 use eigenforge::spmv::PeerProduct;
 use eigenforge_runtime::timing::median;
 
@@ -21,26 +21,39 @@ const SLICE: usize = 32;
 const SAMPLE: f64 = 2.0;
 
 const PLAIN: sys::cusparseOperation_t = sys::cusparseOperation_t::CUSPARSE_OPERATION_NON_TRANSPOSE;
-const REAL: sys::cudaDataType = sys::cudaDataType::CUDA_R_64F;
 const INDEX: sys::cusparseIndexType_t = sys::cusparseIndexType_t::CUSPARSE_INDEX_32I;
 const FROM_ZERO: sys::cusparseIndexBase_t = sys::cusparseIndexBase_t::CUSPARSE_INDEX_BASE_ZERO;
-static ONE: f64 = 1.0;
-static ZERO: f64 = 0.0;
+/// Complex scalars, whose real parts are those of real matrices.
+static ONE: [f64; 2] = [1.0, 0.0];
+static ZERO: [f64; 2] = [0.0, 0.0];
 
 /// Names the cuSPARSE call that failed.
 fn failed(call: &'static str) -> impl Fn(result::CusparseError) -> VendorError {
     move |source| VendorError::CuSparse { call, status: format!("{:?}", source.0) }
 }
 
-/// Runs and times every algorithm on device `ordinal`.
+/// The type of the numbers of a matrix; `None` of quaternions.
+fn data_type(matrix: &Csr) -> Option<sys::cudaDataType> {
+    match matrix.kind() {
+        NumberKind::Real => Some(sys::cudaDataType::CUDA_R_64F),
+        NumberKind::Complex => Some(sys::cudaDataType::CUDA_C_64F),
+        NumberKind::Quaternion => None,
+    }
+}
+
+/// Runs and times every algorithm on device `ordinal`; none of quaternions, which cuSPARSE does not have.
 pub fn spmv(matrix: &Csr, x: &[f64], ordinal: usize, repeats: usize) -> Result<Vec<PeerProduct>, VendorError> {
-    let length = matrix.values().len();
+    let Some(number) = data_type(matrix) else {
+        let outcome = Err("it has no quaternions".into());
+        return Ok(vec![PeerProduct { name: "cuSPARSE".into(), outcome, y: Vec::new() }]);
+    };
+    let length = matrix.columns().len();
     if i32::try_from(length).is_err() {
         return Err(VendorError::TooLong { length });
     }
     let context = Context::open(ordinal)?;
     // Both formats, one after the other; sliced ELLPACK has padding.
-    context.must_hold(12 * padded(matrix) + 32 * matrix.rows() + (64 << 20))?;
+    context.must_hold((4 + 8 * matrix.parts()) * padded(matrix) + 32 * matrix.vector_length() + (64 << 20))?;
     let sparse = Sparse::new()?;
     let x = Buffer::upload(x)?;
     let mut found = vec![];
@@ -54,14 +67,14 @@ pub fn spmv(matrix: &Csr, x: &[f64], ordinal: usize, repeats: usize) -> Result<V
             ("cuSPARSE CSR, ALG1", Algorithm::CUSPARSE_SPMV_CSR_ALG1),
             ("cuSPARSE CSR, ALG2", Algorithm::CUSPARSE_SPMV_CSR_ALG2),
         ] {
-            let product = Product::new(&sparse, &arrays, matrix, Kind::Csr, algorithm, &x);
+            let product = Product::new(&sparse, &arrays, (matrix, number), Kind::Csr, algorithm, &x);
             found.push(timed(&context, name, product, repeats)?);
         }
     }
     let (offsets, columns, values) = sliced(matrix);
     let arrays = Arrays::upload(&offsets, &columns, &values)?;
     let algorithm = sys::cusparseSpMVAlg_t::CUSPARSE_SPMV_SELL_ALG1;
-    let product = Product::new(&sparse, &arrays, matrix, Kind::Sliced, algorithm, &x);
+    let product = Product::new(&sparse, &arrays, (matrix, number), Kind::Sliced, algorithm, &x);
     found.push(timed(&context, "cuSPARSE sliced ELL, 32", product, repeats)?);
     Ok(found)
 }
@@ -75,16 +88,18 @@ fn padded(matrix: &Csr) -> usize {
 /// Sliced ELLPACK as cuSPARSE has it: in a slice element j of all rows, then j + 1; padding has column -1.
 fn sliced(matrix: &Csr) -> (Vec<i32>, Vec<i32>, Vec<f64>) {
     let stored = padded(matrix);
-    let (mut offsets, mut columns, mut values) = (vec![0i32], vec![-1i32; stored], vec![0.0; stored]);
+    let parts = matrix.parts();
+    let (mut offsets, mut columns, mut values) = (vec![0i32], vec![-1i32; stored], vec![0.0; stored * parts]);
     let mut start = 0;
     for first in (0..matrix.rows()).step_by(SLICE) {
         let rows = first..(first + SLICE).min(matrix.rows());
         let width = rows.clone().map(|row| matrix.row(row).0.len()).max().unwrap_or(0);
         for row in rows {
             let (row_columns, row_values) = matrix.row(row);
-            for (j, (column, value)) in row_columns.iter().zip(row_values).enumerate() {
-                columns[start + j * SLICE + row - first] = *column as i32;
-                values[start + j * SLICE + row - first] = *value;
+            for (j, (column, value)) in row_columns.iter().zip(row_values.chunks_exact(parts)).enumerate() {
+                let at = start + j * SLICE + row - first;
+                columns[at] = *column as i32;
+                values[at * parts..(at + 1) * parts].copy_from_slice(value);
             }
         }
         start += width * SLICE;
@@ -117,6 +132,7 @@ enum Kind {
 struct Product<'a> {
     sparse: &'a Sparse,
     algorithm: sys::cusparseSpMVAlg_t,
+    number: sys::cudaDataType,
     matrix: sys::cusparseSpMatDescr_t,
     x: sys::cusparseDnVecDescr_t,
     y: sys::cusparseDnVecDescr_t,
@@ -145,7 +161,7 @@ impl<'a> Product<'a> {
     fn new(
         sparse: &'a Sparse,
         arrays: &'a Arrays,
-        matrix: &Csr,
+        (matrix, number): (&Csr, sys::cudaDataType),
         kind: Kind,
         algorithm: sys::cusparseSpMVAlg_t,
         x: &'a Buffer<f64>,
@@ -154,11 +170,12 @@ impl<'a> Product<'a> {
         let mut product = Product {
             sparse,
             algorithm,
+            number,
             matrix: std::ptr::null_mut(),
             x: none,
             y: none,
             // NaN: what the algorithm does not write shows.
-            result: Buffer::upload(&vec![f64::NAN; matrix.rows()])?,
+            result: Buffer::upload(&vec![f64::NAN; matrix.vector_length()])?,
             workspace: Buffer::zeros(0)?,
             _arrays: (arrays, x),
         };
@@ -167,7 +184,7 @@ impl<'a> Product<'a> {
         let columns = arrays.columns.pointer().cast_mut().cast::<c_void>();
         let values = arrays.values.pointer().cast_mut().cast::<c_void>();
         // SAFETY: the arrays live on the device as long as the product borrows them and have the lengths named here; x
-        // and the result hold `rows` doubles; scalars are on the host (the default pointer mode) and static; the
+        // and the result hold `rows` numbers; scalars are on the host (the default pointer mode) and static; the
         // workspace has the size that cuSPARSE asked for.
         unsafe {
             let made = match kind {
@@ -182,14 +199,14 @@ impl<'a> Product<'a> {
                     INDEX,
                     INDEX,
                     FROM_ZERO,
-                    REAL,
+                    number,
                 ),
                 Kind::Sliced => sys::cusparseCreateSlicedEll(
                     &mut product.matrix,
                     rows,
                     rows,
                     non_zeros,
-                    arrays.values.len() as i64,
+                    arrays.columns.len() as i64,
                     SLICE as i64,
                     offsets,
                     columns,
@@ -197,7 +214,7 @@ impl<'a> Product<'a> {
                     INDEX,
                     INDEX,
                     FROM_ZERO,
-                    REAL,
+                    number,
                 ),
             };
             made.result().map_err(failed(if kind == Kind::Csr {
@@ -205,11 +222,11 @@ impl<'a> Product<'a> {
             } else {
                 "cusparseCreateSlicedEll"
             }))?;
-            sys::cusparseCreateDnVec(&mut product.x, rows, x.pointer().cast_mut().cast(), REAL)
+            sys::cusparseCreateDnVec(&mut product.x, rows, x.pointer().cast_mut().cast(), number)
                 .result()
                 .map_err(failed("cusparseCreateDnVec"))?;
             let result = product.result.pointer_mut().cast();
-            sys::cusparseCreateDnVec(&mut product.y, rows, result, REAL)
+            sys::cusparseCreateDnVec(&mut product.y, rows, result, number)
                 .result()
                 .map_err(failed("cusparseCreateDnVec"))?;
             let mut bytes = 0usize;
@@ -222,7 +239,7 @@ impl<'a> Product<'a> {
                 product.x.cast_const(),
                 zero,
                 product.y,
-                REAL,
+                number,
                 algorithm,
                 &mut bytes,
             )
@@ -246,7 +263,7 @@ impl<'a> Product<'a> {
                 self.x.cast_const(),
                 zero,
                 self.y,
-                REAL,
+                self.number,
                 self.algorithm,
                 self.workspace.pointer_mut().cast(),
             )
@@ -270,7 +287,7 @@ impl<'a> Product<'a> {
                 self.x.cast_const(),
                 zero,
                 self.y,
-                REAL,
+                self.number,
                 self.algorithm,
                 self.workspace.pointer_mut().cast(),
             )

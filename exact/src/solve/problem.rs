@@ -6,7 +6,6 @@ use super::{Model, PrepareError, RunError, Solve, memory};
 use crate::observables::PreparedAverages;
 use eigenforge_core::observable::Observable;
 use eigenforge_product::ranks::RankPlan;
-use eigenforge_product::sparse::NumberKind;
 use eigenforge_product::{Eigenproblem, MultiplyPlan, RealImage, product_seconds};
 use eigenforge_runtime::machine::{Card, Machine};
 use eigenforge_runtime::{Device, DeviceError};
@@ -65,7 +64,7 @@ impl<'m> Eigenproblem for ModelProblem<'m> {
     }
 
     fn real_states(&self, states: usize) -> usize {
-        if self.is_complex() { RealImage(NumberKind::Complex).states(states) } else { states }
+        if self.is_complex() { RealImage::LATTICE.states(states) } else { states }
     }
 
     fn guess_text(&self, multiply: &MultiplyPlan) -> Option<ElementFunctionText> {

@@ -57,7 +57,7 @@ impl<T: Scalar> Solution<'_, T> {
         Ok(self.model.users_vector(self.eigenpairs().vectors[state].download()?))
     }
 
-    /// The vectors of a complex H, in the order of the states; those of one level are orthonormal.
+    /// The orthonormal vectors of a complex H, in the order of the states.
     ///
     /// # Errors
     /// Those of copies from the device.
@@ -65,12 +65,8 @@ impl<T: Scalar> Solution<'_, T> {
         let vectors = (0..self.eigenpairs().vectors.len())
             .map(|state| self.downloaded(state))
             .collect::<Result<Vec<Vec<T>>, _>>()?;
-        let mut found = Vec::new();
-        for level in self.levels() {
-            let first = found.len();
-            found.extend(RealImage::complex_vectors(&vectors[first..first + level.returned]));
-        }
-        Ok(found)
+        let pairs = self.eigenpairs();
+        Ok(RealImage::LATTICE.complex_vectors(&vectors, (&pairs.values, pairs.norm)))
     }
 
     /// The orthonormal states of a level, as far as it was found, in the order of the model's basis.
@@ -84,7 +80,7 @@ impl<T: Scalar> Solution<'_, T> {
             .collect::<Result<Vec<Vec<T>>, DeviceError>>()?;
         let real = |vector: &Vec<T>| vector.iter().map(|v| v.to_f64().into()).collect();
         Ok(if self.model.is_complex() {
-            RealImage::complex_vectors(&vectors)
+            RealImage::LATTICE.complex_vectors(&vectors, (&vec![0.0; vectors.len()], 1.0))
         } else {
             vectors.iter().map(real).collect()
         })

@@ -1,9 +1,9 @@
-//! A matrix of numbers as a Hermitian one, with the product by its real image.
+//! A matrix of numbers as a Hermitian one, with its product.
 //!
-//! In: a [`HypercomplexMatrix`]. Out: a [`HermitianMatrix`], if it is one; a real skew-symmetric matrix A is taken as i A.
+//! In: a [`Csr`]. Out: a [`HermitianMatrix`], if it is one; a real skew-symmetric matrix A is taken as i A.
 
 use crate::plan::MultiplyPlan;
-use crate::sparse::{Csr, CsrError, HypercomplexMatrix, NumberKind, SYMMETRY, Target};
+use crate::sparse::{Csr, CsrError, NumberKind, SYMMETRY, Target};
 use crate::stored::StoredMatrix;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::machine::{Card, Machine};
@@ -11,8 +11,6 @@ use std::fmt;
 
 /// The name of every given matrix in kernels and messages: equal texts are compiled once.
 pub(super) const NAME: &str = "matrix";
-/// Bytes of an element of compressed rows: a double and its column.
-const ELEMENT_BYTES: u64 = 12;
 
 /// Why a matrix has no real eigenvalues that can be looked for.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -26,30 +24,19 @@ pub enum MatrixFault {
          skew-symmetric ones, times i"
     )]
     Pair(#[from] CsrError),
-    /// A real image that is too large.
-    #[error("{rows} rows of {kind} numbers are more rows of real parts than 32 bits count")]
-    TooLarge {
-        /// Rows.
-        rows: usize,
-        /// Their numbers.
-        kind: NumberKind,
-    },
 }
 
-/// A Hermitian matrix, and the product by its real image. Clones share its elements.
+/// A Hermitian matrix and its product, which vectors of the real parts of its numbers take. Clones share its elements.
 #[derive(Clone)]
 pub struct HermitianMatrix {
-    kind: NumberKind,
-    rows: usize,
-    non_zeros: u64,
     times_i: bool,
     identity: String,
-    image: StoredMatrix,
+    matrix: StoredMatrix,
 }
 
 impl fmt::Debug for HermitianMatrix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "HermitianMatrix({} rows of {} numbers)", self.rows, self.kind)
+        write!(f, "HermitianMatrix({} rows of {} numbers)", self.rows(), self.kind())
     }
 }
 
@@ -57,45 +44,41 @@ impl HermitianMatrix {
     /// Checks a matrix.
     ///
     /// # Errors
-    /// The first pair of elements that are not conjugate; no rows, or too many.
-    pub fn new(matrix: HypercomplexMatrix) -> Result<HermitianMatrix, MatrixFault> {
-        let (rows, non_zeros) = (matrix.rows(), matrix.non_zeros());
-        if rows == 0 {
+    /// The first pair of elements that are not conjugate; no rows.
+    pub fn new(matrix: Csr) -> Result<HermitianMatrix, MatrixFault> {
+        if matrix.rows() == 0 {
             return Err(MatrixFault::Empty);
         }
         let (matrix, times_i) = match matrix.check_hermitian(SYMMETRY) {
             Ok(()) => (matrix, false),
             Err(pair) => {
-                let skew = matrix.into_real().map(HypercomplexMatrix::imaginary);
+                let skew = matrix.into_real().map(Csr::imaginary);
                 let skew = skew.filter(|skew| skew.check_hermitian(SYMMETRY).is_ok());
                 (skew.ok_or(MatrixFault::Pair(pair))?, true)
             }
         };
-        let kind = matrix.kind();
-        let image = matrix.into_real_image().ok_or(MatrixFault::TooLarge { rows, kind })?;
-        let identity = identity(kind, &image);
-        let image = StoredMatrix::new(NAME, image);
-        Ok(HermitianMatrix { kind, rows, non_zeros, times_i, identity, image })
+        let identity = identity(&matrix);
+        Ok(HermitianMatrix { times_i, identity, matrix: StoredMatrix::new(NAME, matrix) })
     }
 
     /// The kind of its numbers.
     pub fn kind(&self) -> NumberKind {
-        self.kind
+        self.matrix.elements().kind()
     }
 
     /// Number of rows and of columns.
     pub fn rows(&self) -> u64 {
-        self.rows as u64
+        self.matrix.elements().rows() as u64
     }
 
-    /// Rows of its real image.
+    /// Real parts of a vector of its numbers.
     pub fn real_rows(&self) -> u64 {
-        (self.rows * self.kind.parts()) as u64
+        self.matrix.elements().vector_length() as u64
     }
 
     /// Stored elements, as its numbers.
     pub fn non_zeros(&self) -> u64 {
-        self.non_zeros
+        self.matrix.elements().non_zeros()
     }
 
     /// Whether it is i times the real skew-symmetric matrix that was given.
@@ -108,28 +91,26 @@ impl HermitianMatrix {
         &self.identity
     }
 
-    /// Bytes of the real image in compressed rows.
+    /// Bytes of its compressed rows.
     pub fn bytes(&self) -> u64 {
-        let image = self.image.elements();
-        ELEMENT_BYTES.saturating_mul(image.non_zeros()).saturating_add(8 * (image.rows() as u64 + 1))
+        self.matrix.elements().bytes()
     }
 
     /// The product on a device, in the format that takes the fewest bytes there beside those that vectors take.
     pub fn multiply(&self, device: &Device, vectors: u64) -> MultiplyPlan {
-        self.image.multiply(device.runs_kernels().then(|| Target::new(device).reserve(vectors)))
+        self.matrix.multiply(device.runs_kernels().then(|| Target::new(device).reserve(vectors)))
     }
 
     /// The product on the card of a machine, or an H200 where it has none.
     pub fn multiply_on(&self, machine: &Machine) -> MultiplyPlan {
-        self.image.multiply(Some(Target::all_of(machine.card.as_ref().map_or(Card::H200, |card| card.values))))
+        self.matrix.multiply(Some(Target::all_of(machine.card.as_ref().map_or(Card::H200, |card| card.values))))
     }
 }
 
 /// A hash of the numbers.
-fn identity(kind: NumberKind, image: &Csr) -> String {
+fn identity(matrix: &Csr) -> String {
     let mut hash = blake3::Hasher::new();
-    hash.update(kind.to_string().as_bytes());
-    image.identify(&mut hash);
+    matrix.identify(&mut hash);
     hash.finalize().to_hex().to_string()
 }
 
@@ -143,16 +124,16 @@ mod tests {
 
     #[test]
     fn a_matrix_is_checked() {
-        let fault = |matrix: HypercomplexMatrix| HermitianMatrix::new(matrix).unwrap_err().to_string();
+        let fault = |matrix: Csr| HermitianMatrix::new(matrix).unwrap_err().to_string();
         let empty = Csr::new(vec![0], vec![], vec![]).unwrap();
-        assert!(fault(empty.into()).contains("no rows"));
-        let text = fault(pair([1.0, 2.0]).into());
+        assert!(fault(empty).contains("no rows"));
+        let text = fault(pair([1.0, 2.0]));
         assert!(text.contains("A(0, 1) = 1e0") && text.contains("skew-symmetric ones, times i"), "{text}");
-        let text = fault(HypercomplexMatrix::new(vec![pair([1.0, 1.0]), pair([1.0, 1.0])]));
+        let text = fault(Csr::of_numbers(NumberKind::Complex, vec![0, 1, 2], vec![1, 0], vec![1.0; 4]).unwrap());
         assert!(text.contains("not Hermitian") && text.contains("A(1, 0) = 1e0 + 1e0 i"), "{text}");
-        let symmetric = HermitianMatrix::new(pair([1.0, 1.0]).into()).unwrap();
+        let symmetric = HermitianMatrix::new(pair([1.0, 1.0])).unwrap();
         assert_eq!((symmetric.kind(), symmetric.real_rows(), symmetric.is_times_i()), (NumberKind::Real, 2, false));
-        let skew = HermitianMatrix::new(pair([1.0, -1.0]).into()).unwrap();
+        let skew = HermitianMatrix::new(pair([1.0, -1.0])).unwrap();
         assert_eq!((skew.kind(), skew.real_rows(), skew.is_times_i()), (NumberKind::Complex, 4, true));
         assert_ne!(skew.identity(), symmetric.identity());
     }

@@ -1,12 +1,12 @@
 //! A stored Hermitian matrix whose lowest states are wanted: real, complex or of quaternions.
 //!
 //! ```text
-//! HypercomplexMatrix → HermitianMatrix, its real image → Diagonalisation<HermitianProblem> → HermitianSolution, each level once
+//! Csr → HermitianMatrix → Diagonalisation<HermitianProblem> → HermitianSolution, each level once
 //! ```
 //!
 //! | file | question it answers |
 //! |---|---|
-//! | `matrix` | is it Hermitian, and how is its image multiplied? |
+//! | `matrix` | is it Hermitian, and how is it multiplied? |
 //! | `problem` | what does a solve ask of it? |
 //! | `solution` | what was found, as vectors of its own numbers? |
 

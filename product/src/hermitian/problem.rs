@@ -64,7 +64,7 @@ type Solve<'a> = Diagonalisation<HermitianProblem<'a>>;
 
 impl HermitianProblem<'_> {
     fn image(&self) -> RealImage {
-        RealImage(self.matrix.kind())
+        RealImage::of_matrix(self.matrix.kind())
     }
 }
 
@@ -103,12 +103,11 @@ impl Eigenproblem for HermitianProblem<'_> {
         self.matrix.identity().into()
     }
 
-    /// Rows of the real image.
+    /// Real parts of a vector.
     fn dimension(&self) -> u64 {
         self.matrix.real_rows()
     }
 
-    /// v j of a quaternion vector has its halves where v i of a complex one has them.
     fn is_complex(&self) -> bool {
         self.matrix.kind() != NumberKind::Real
     }
@@ -171,7 +170,7 @@ impl<'a> Diagonalisable<f64> for HermitianProblem<'a> {
         check_memory(solve, device)?;
         let multiply = problem.matrix.multiply(device, solve.resident(problem.dimension()).1);
         let _ahead = solve.compile_ahead(device, &multiply);
-        let hamiltonian = Hamiltonian::new(multiply.clone(), NAME, device)?.complex(problem.is_complex());
+        let hamiltonian = Hamiltonian::new(multiply.clone(), NAME, device)?.of_numbers(problem.matrix.kind().parts());
         let used = StoredMatrixUsed::new(&multiply, &hamiltonian, device);
         let (pairs, seconds) = solve.search(set_up, &hamiltonian, 0.0)?;
         let (pairs, _) = problem.image().fold(pairs, wanted)?;

@@ -32,8 +32,8 @@ impl StoredMatrixUsed {
     }
 }
 
-/// The result of a solve of a matrix: its [`Eigenstates`], whose vectors are real parts, all of 1, after them all of i, of j and of k; with
-/// vectors of the numbers of the matrix.
+/// The result of a solve of a matrix: its [`Eigenstates`], whose vectors have the real parts of each number side by
+/// side; with vectors of the numbers of the matrix.
 #[derive(Debug)]
 pub struct HermitianSolution<'a> {
     pub(super) matrix: &'a HermitianMatrix,
@@ -68,29 +68,21 @@ impl HermitianSolution<'_> {
         self.eigenpairs().vectors.iter().map(|vector| vector.download()).collect()
     }
 
-    /// The vectors of a complex matrix, one per state; those of one level are orthonormal.
+    /// The vectors of a complex matrix, one per state, orthonormal.
     ///
     /// # Errors
     /// Those of copies from the device.
     pub fn complex_vectors(&self) -> Result<Vec<Vec<Complex64>>, DeviceError> {
-        self.by_level(RealImage::complex_vectors)
+        let (image, pairs) = (RealImage::of_matrix(self.matrix.kind()), self.eigenpairs());
+        Ok(image.complex_vectors(&self.real_vectors()?, (&pairs.values, pairs.norm)))
     }
 
-    /// The vectors of a matrix of quaternions a + b i + c j + d k, one per state; those of one level are orthonormal.
+    /// The vectors of a matrix of quaternions a + b i + c j + d k, one per state, orthonormal.
     ///
     /// # Errors
     /// Those of copies from the device.
     pub fn quaternion_vectors(&self) -> Result<Vec<Vec<[f64; 4]>>, DeviceError> {
-        self.by_level(RealImage::quaternion_vectors)
-    }
-
-    fn by_level<N>(&self, orthonormal: fn(&[Vec<f64>]) -> Vec<Vec<N>>) -> Result<Vec<Vec<N>>, DeviceError> {
-        let vectors = self.real_vectors()?;
-        let mut found = Vec::new();
-        for level in self.levels() {
-            let first = found.len();
-            found.extend(orthonormal(&vectors[first..first + level.returned]));
-        }
-        Ok(found)
+        let (image, pairs) = (RealImage::of_matrix(self.matrix.kind()), self.eigenpairs());
+        Ok(image.quaternion_vectors(&self.real_vectors()?, (&pairs.values, pairs.norm)))
     }
 }

@@ -2,143 +2,86 @@
 //!
 //! In: eigenpairs of the real image, whose eigenvalues all come twice, for v and v i
 //! ([`eigenforge_core::operator::SiteLayout`]), or four times, for v, v i, v j and v k
-//! ([`HypercomplexMatrix`](crate::sparse::HypercomplexMatrix)). Out: one of each, with multiplicities divided by that, and the other vectors of
+//! ([`HermitianMatrix`](crate::HermitianMatrix)). Out: one of each, with multiplicities divided by that, and the other vectors of
 //! each level, so that an average over all of them is the average over the level. A level with g > 1 states has 2g or 4g real ones in any
 //! mixture; those that are kept are the ones whose lines, all multiples by numbers on the right, are the furthest from those of the states
 //! before.
+//!
+//! Real vectors of two levels are orthogonal, but not their lines: those of levels a distance d apart overlap by the rounding 1e-16 ‖H‖ / d of
+//! the vectors. Vectors of numbers are therefore made orthonormal across all levels that lie close together.
 
-use crate::sparse::NumberKind;
+use crate::sparse::{Number, NumberKind, Quaternion};
 use eigenforge_runtime::solvers::{Eigenpairs, Level};
-use eigenforge_runtime::{DeviceError, Scalar, Vector};
+use eigenforge_runtime::{DeviceError, PartOrder, Scalar, Vector};
 use num_complex::Complex64;
 use std::cmp::Ordering::Equal;
 
-/// The real image of an H whose vectors are of such numbers: all real parts, after them all parts of i, of j and of k.
+/// Levels closer than this part of ‖H‖ are made orthogonal to each other; vectors of others are to 1e-13.
+const NEAR: f64 = 1e-3;
+
+/// The real image of an H whose vectors are of such numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RealImage(pub NumberKind);
+pub struct RealImage {
+    numbers: NumberKind,
+    order: PartOrder,
+}
 
 /// Of each level the real vectors that are not kept as its states.
 pub type LevelPartners<T> = Vec<Vec<Vector<T>>>;
 
-/// A complex number or a quaternion.
-trait ImageNumber: Copy {
-    fn new(parts: [f64; 4]) -> Self;
-    fn re(self) -> f64;
-    /// Its conjugate times another.
-    fn conjugate_times(self, other: Self) -> Self;
-    fn plus(self, other: Self) -> Self;
-    fn minus_product(self, a: Self, b: Self) -> Self;
-    fn quotient(self, size: f64) -> Self;
-}
-
-impl ImageNumber for Complex64 {
-    fn new([re, im, ..]: [f64; 4]) -> Complex64 {
-        Complex64::new(re, im)
-    }
-
-    fn re(self) -> f64 {
-        self.re
-    }
-
-    fn conjugate_times(self, other: Complex64) -> Complex64 {
-        self.conj() * other
-    }
-
-    fn plus(self, other: Complex64) -> Complex64 {
-        self + other
-    }
-
-    fn minus_product(self, a: Complex64, b: Complex64) -> Complex64 {
-        self - a * b
-    }
-
-    fn quotient(self, size: f64) -> Complex64 {
-        self / size
-    }
-}
-
-/// a + b i + c j + d k.
-type Quaternion = [f64; 4];
-
-fn quaternion_product([a, b, c, d]: Quaternion, [e, f, g, h]: Quaternion) -> Quaternion {
-    [
-        a * e - b * f - c * g - d * h,
-        a * f + b * e + c * h - d * g,
-        a * g - b * h + c * e + d * f,
-        a * h + b * g - c * f + d * e,
-    ]
-}
-
-impl ImageNumber for Quaternion {
-    fn new(parts: [f64; 4]) -> Quaternion {
-        parts
-    }
-
-    fn re(self) -> f64 {
-        self[0]
-    }
-
-    fn conjugate_times(self, other: Quaternion) -> Quaternion {
-        let [a, b, c, d] = self;
-        quaternion_product([a, -b, -c, -d], other)
-    }
-
-    fn plus(self, other: Quaternion) -> Quaternion {
-        std::array::from_fn(|part| self[part] + other[part])
-    }
-
-    fn minus_product(self, a: Quaternion, b: Quaternion) -> Quaternion {
-        let product = quaternion_product(a, b);
-        std::array::from_fn(|part| self[part] - product[part])
-    }
-
-    fn quotient(self, size: f64) -> Quaternion {
-        self.map(|part| part / size)
-    }
-}
-
-/// The vector of numbers of so many parts of which a real one holds the parts.
-fn joined<N: ImageNumber, T: Scalar>(vector: &[T], parts: usize) -> Vec<N> {
+/// The vector of numbers of which a real one holds the parts.
+fn joined<N: Number, T: Scalar>(vector: &[T], order: PartOrder) -> Vec<N> {
+    let parts = N::PARTS;
     let rows = vector.len() / parts;
+    let (of_row, of_part) = match order {
+        PartOrder::Halves => (1, rows),
+        PartOrder::Numbers(_) => (parts, 1),
+    };
     let number = |row: usize| {
         let mut number = [0.0; 4];
-        (0..parts).for_each(|part| number[part] = vector[part * rows + row].to_f64());
+        (0..parts).for_each(|part| number[part] = vector[row * of_row + part * of_part].to_f64());
         N::new(number)
     };
     (0..rows).map(number).collect()
 }
 
-fn product<N: ImageNumber>(a: &[N], b: &[N]) -> N {
-    a.iter().zip(b).fold(N::new([0.0; 4]), |sum, (a, b)| sum.plus(a.conjugate_times(*b)))
+fn product<N: Number>(a: &[N], b: &[N]) -> N {
+    a.iter().zip(b).fold(N::new([0.0; 4]), |sum, (a, b)| sum.plus(a.conjugate().times(*b)))
 }
 
 /// Takes what lies in `others` out of a vector and returns the norm of the rest.
-fn orthogonalise<N: ImageNumber>(vector: &mut [N], others: &[Vec<N>]) -> f64 {
+fn orthogonalise<'n, N: Number + 'n>(vector: &mut [N], others: impl Iterator<Item = &'n Vec<N>>) -> f64 {
     for other in others {
-        let overlap = product(other, vector);
-        vector.iter_mut().zip(other).for_each(|(v, o)| *v = v.minus_product(*o, overlap));
+        let overlap = product(other, vector).scaled(-1.0);
+        vector.iter_mut().zip(other).for_each(|(v, o)| *v = v.plus(o.times(overlap)));
     }
     product(vector, vector).re().sqrt()
 }
 
-/// Orthonormal vectors, of those of one level.
-fn orthonormal<N: ImageNumber, T: Scalar>(vectors: &[Vec<T>], parts: usize) -> Vec<Vec<N>> {
+/// Orthonormal vectors of states of these values of an H of this norm.
+fn orthonormal<N: Number, T: Scalar>(
+    vectors: &[Vec<T>],
+    order: PartOrder,
+    (values, norm): (&[f64], f64),
+) -> Vec<Vec<N>> {
     let mut found: Vec<Vec<N>> = Vec::new();
-    for vector in vectors {
-        let mut vector = joined(vector, parts);
+    for (vector, value) in vectors.iter().zip(values) {
+        let mut vector = joined(vector, order);
+        let is_near = |(_, other): &(&Vec<N>, &f64)| (*other - value).abs() <= NEAR * norm;
+        let others: Vec<&Vec<N>> = found.iter().zip(values).filter(is_near).map(|(other, _)| other).collect();
         // Twice, because the first may cancel digits.
-        orthogonalise(&mut vector, &found);
-        let norm = orthogonalise(&mut vector, &found);
-        vector.iter_mut().for_each(|v| *v = v.quotient(norm));
+        orthogonalise(&mut vector, others.iter().copied());
+        let length = orthogonalise(&mut vector, others.into_iter());
+        vector.iter_mut().for_each(|v| *v = v.scaled(1.0 / length));
         found.push(vector);
     }
     found
 }
 
 /// Numbers of the vectors to keep, at most `most` of a level's; first of those that were returned, whose residuals are known.
-fn independent<N: ImageNumber, T: Scalar>(
+fn independent<N: Number, T: Scalar>(
     vectors: &[&Vector<T>],
-    parts: usize,
+    order: PartOrder,
     (returned, most): (usize, usize),
 ) -> Result<Vec<usize>, DeviceError> {
     if most == 1 || vectors.len() <= 1 {
@@ -146,7 +89,7 @@ fn independent<N: ImageNumber, T: Scalar>(
     }
     let mut rest = vectors
         .iter()
-        .map(|vector| Ok(joined(&vector.download()?, parts)))
+        .map(|vector| Ok(joined(&vector.download()?, order)))
         .collect::<Result<Vec<Vec<N>>, DeviceError>>()?;
     let mut chosen: Vec<usize> = Vec::new();
     while chosen.len() < most {
@@ -156,9 +99,9 @@ fn independent<N: ImageNumber, T: Scalar>(
         let key = |k: &usize| (*k < returned && norm(k) > 0.1, norm(k));
         let Some(next) = left.max_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(Equal)) else { break };
         let size = norm(&next);
-        let unit: Vec<N> = rest[next].iter().map(|v| v.quotient(size)).collect();
+        let unit: Vec<N> = rest[next].iter().map(|v| v.scaled(1.0 / size)).collect();
         rest.iter_mut().for_each(|vector| {
-            orthogonalise(vector, std::slice::from_ref(&unit));
+            orthogonalise(vector, std::iter::once(&unit));
         });
         chosen.push(next);
     }
@@ -167,9 +110,17 @@ fn independent<N: ImageNumber, T: Scalar>(
 }
 
 impl RealImage {
+    /// Of a complex lattice model.
+    pub const LATTICE: RealImage = RealImage { numbers: NumberKind::Complex, order: PartOrder::Halves };
+
+    /// Of a matrix of such numbers.
+    pub fn of_matrix(numbers: NumberKind) -> RealImage {
+        RealImage { numbers, order: PartOrder::Numbers(numbers.parts()) }
+    }
+
     /// Real vectors of one state.
     fn parts(self) -> usize {
-        self.0.parts()
+        self.numbers.parts()
     }
 
     /// How many states of the image to ask for.
@@ -178,14 +129,14 @@ impl RealImage {
         if states == 1 { 1 } else { self.parts().saturating_mul(states) }
     }
 
-    /// Orthonormal complex vectors, of those of one level.
-    pub fn complex_vectors<T: Scalar>(vectors: &[Vec<T>]) -> Vec<Vec<Complex64>> {
-        orthonormal(vectors, NumberKind::Complex.parts())
+    /// Orthonormal complex vectors of states of these values of an H of this norm.
+    pub fn complex_vectors<T: Scalar>(self, vectors: &[Vec<T>], spectrum: (&[f64], f64)) -> Vec<Vec<Complex64>> {
+        orthonormal(vectors, self.order, spectrum)
     }
 
-    /// Orthonormal vectors of quaternions a + b i + c j + d k, of those of one level.
-    pub fn quaternion_vectors<T: Scalar>(vectors: &[Vec<T>]) -> Vec<Vec<[f64; 4]>> {
-        orthonormal(vectors, NumberKind::Quaternion.parts())
+    /// The same of quaternions a + b i + c j + d k.
+    pub fn quaternion_vectors<T: Scalar>(self, vectors: &[Vec<T>], spectrum: (&[f64], f64)) -> Vec<Vec<Quaternion>> {
+        orthonormal(vectors, self.order, spectrum)
     }
 
     /// One of the real vectors of each state, as many states as are wanted, and the other vectors of each level.
@@ -197,14 +148,14 @@ impl RealImage {
         pairs: Eigenpairs<T>,
         states: usize,
     ) -> Result<(Eigenpairs<T>, LevelPartners<T>), DeviceError> {
-        match self.0 {
+        match self.numbers {
             NumberKind::Real => Ok((pairs, Vec::new())),
             NumberKind::Complex => self.fold_numbers::<Complex64, T>(pairs, states),
             NumberKind::Quaternion => self.fold_numbers::<Quaternion, T>(pairs, states),
         }
     }
 
-    fn fold_numbers<N: ImageNumber, T: Scalar>(
+    fn fold_numbers<N: Number, T: Scalar>(
         self,
         mut pairs: Eigenpairs<T>,
         states: usize,
@@ -220,7 +171,7 @@ impl RealImage {
             let whole = if level.complete { level.multiplicity / parts } else { level.multiplicity.div_ceil(parts) };
             let most = whole.max(1);
             let list: Vec<&Vector<T>> = vectors[members.clone()].iter().collect();
-            let chosen: Vec<usize> = independent::<N, T>(&list, parts, (level.returned, most))?
+            let chosen: Vec<usize> = independent::<N, T>(&list, self.order, (level.returned, most))?
                 .into_iter()
                 .map(|k| members.start + k)
                 .collect();

@@ -10,13 +10,17 @@
 //! are assumed to have its latencies. A hybrid's BOUNDARY is the number of non-zeros that every row has within a window
 //! of x, the shortest row's length, or the longest's: with any other, ELLPACK stores padding that CSR would not.
 //!
-//! Half of a symmetric matrix takes half of the bytes, but an atomic add per element: it is for a matrix that fits in no
+//! Where a matrix that caches do not hold has few distinct values, each layout is also a candidate with codes: a word of 32 bits for an
+//! element, its column and the code of its value, in place of both.
+//!
+//! Half of a real symmetric matrix takes half of the bytes, but an atomic add per element: it is for a matrix that fits in no
 //! other format, and is chosen automatically then or if the model predicts it to be faster.
 
-use super::Csr;
+use super::dictionary::Dictionary;
 use super::hybrid::SYMMETRY;
 use super::layout::{Format, Layout, PartLayout, RowCut, StorageKind, Target};
 use super::statistics::RowStatistics;
+use super::{CodedRows, Csr};
 use eigenforge_runtime::machine::Card;
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::sparse::ColumnWord;
@@ -171,6 +175,11 @@ impl FormatRanking {
             // No window is worth it: the part after no windows is the whole matrix.
             candidates.push(shape.single(Format::Panels { width: 0, windows: 0 }, StorageKind::SlicedEll));
         }
+        if CodedRows::pays(matrix.bytes()) && Dictionary::new(matrix).is_some() {
+            let whole = candidates.iter().filter(|candidate| !candidate.layout.is_half());
+            let coded: Vec<Candidate> = whole.map(|candidate| shape.coded(candidate)).collect();
+            candidates.extend(coded);
+        }
         candidates.sort_by(|a, b| a.milliseconds.total_cmp(&b.milliseconds));
         let least = if wish.format.is_none() { shape.retain_fitting(&mut candidates) } else { None };
         let reason = reason(&candidates, wish, least.as_ref());
@@ -203,6 +212,8 @@ fn reason(candidates: &[Candidate], wish: FormatRequest, least: Option<&NoRoom>)
         0 => "gathers of x come from L2".to_string(),
         columns => format!("gathers of {columns} columns come from shared memory"),
     };
+    let coded = best.layout.parts.iter().any(|part| part.columns == ColumnWord::Coded32);
+    let window = if coded { format!("codes in place of values; {window}") } else { window };
     let other = candidates.iter().find(|other| other.format.word() != best.format.word());
     let against = match (wish.format, other) {
         (Some(_), _) => ", as requested".into(),
@@ -238,14 +249,24 @@ impl Shape<'_> {
         OF_L2 * self.target.card.l2_rate
     }
 
+    /// Real parts of a number.
+    fn parts(&self) -> u64 {
+        self.matrix.parts() as u64
+    }
+
+    /// Bytes of a value.
+    fn number_bytes(&self) -> u64 {
+        self.parts() * self.wish.values.bytes() as u64
+    }
+
     /// Bytes of x per column.
     fn column_bytes(&self) -> u64 {
-        self.width() * self.wish.scalar.bytes() as u64
+        self.parts() * self.width() * self.wish.scalar.bytes() as u64
     }
 
     /// Bytes of the sums per row.
     fn row_bytes(&self) -> u64 {
-        8 * self.width()
+        8 * self.parts() * self.width()
     }
 
     /// Numbers of interleaved x per row.
@@ -256,7 +277,7 @@ impl Shape<'_> {
     /// Columns side by side in the banks of shared memory, which 8 lanes read in pieces of 16 bytes; a single vector is
     /// read in pieces of 8.
     fn residues(&self) -> u32 {
-        if self.wish.vectors == 1 { 1 } else { (16 / self.width()).clamp(1, 8) as u32 }
+        if self.wish.vectors == 1 || self.parts() > 1 { 1 } else { (16 / self.width()).clamp(1, 8) as u32 }
     }
 
     /// The requested BOUNDARY, or those worth trying: what every row has within a window or at all, what a half and nine tenths of
@@ -327,12 +348,16 @@ impl Shape<'_> {
     /// Removes candidates that do not fit in memory. Half of a symmetric matrix is added if nothing else fits (which is
     /// reported), or if it is faster.
     fn retain_fitting(&self, candidates: &mut Vec<Candidate>) -> Option<NoRoom> {
-        let vectors = 2 * u64::from(self.wish.vectors) * self.statistics.rows as u64 * self.wish.scalar.bytes() as u64;
+        let vector = self.matrix.vector_length() as u64 * self.wish.scalar.bytes() as u64;
+        let vectors = 2 * u64::from(self.wish.vectors) * vector;
         let free = self.target.free_bytes.saturating_sub(vectors);
         let fits = |candidate: &Candidate| candidate.bytes + candidate.bytes / PADDING <= free;
         let room = candidates.iter().any(fits);
         if room {
             candidates.retain(fits);
+        }
+        if !self.matrix.kind().is_real() {
+            return None;
         }
         let quickest = candidates[0].milliseconds;
         let at_best = 1e3 * f64::from(self.wish.vectors) * self.half_at_least(self.statistics.non_zeros / 2);
@@ -484,7 +509,7 @@ impl Shape<'_> {
             (_, Some(mean)) => mean,
             (_, None) => self.statistics.mean,
         };
-        let (lanes, pack) = lanes_and_pack(storage, mean, self.wish, frame, self.target.warp.lanes());
+        let (lanes, pack) = self.lanes_and_pack(storage, mean, frame);
         let narrow = end - from <= NARROW;
         PartLayout {
             cut,
@@ -497,6 +522,15 @@ impl Shape<'_> {
             shared_by_pairs: !staged,
             residues: if staged { self.residues() } else { 1 },
         }
+    }
+
+    /// A candidate with codes in place of values.
+    fn coded(&self, candidate: &Candidate) -> Candidate {
+        let Layout { ref parts, threads, blocks, most_rows, .. } = candidate.layout;
+        let coded = |part: &PartLayout| PartLayout { columns: ColumnWord::Coded32, ..*part };
+        let resident = (1024 / threads).max(1);
+        let frame = Frame { threads, blocks, most_rows, usual_rows: most_rows, resident };
+        self.candidate(candidate.format, parts.iter().map(coded).collect(), frame)
     }
 
     /// The model.
@@ -531,7 +565,8 @@ impl Shape<'_> {
                 StorageKind::SlicedEll => 2 * rows + rows * u64::from(part.lanes) / 8,
                 StorageKind::Csr | StorageKind::UpperCsr => 4 * rows,
             };
-            bytes += stored * (self.wish.values.bytes() as u64 + part.columns.bytes()) + tables + lane_bases;
+            let value = if part.columns == ColumnWord::Coded32 { 0 } else { self.number_bytes() };
+            bytes += stored * (value + part.columns.bytes()) + tables + lane_bases;
             if part.staged == 0 {
                 sectors += touched as f64 * missed;
             }
@@ -569,6 +604,28 @@ impl Shape<'_> {
         (if part.storage == StorageKind::Ell { widest * self.statistics.rows as u64 } else { stored }, touched)
     }
 
+    /// As many lanes as leave each a few loads, and fill the block's threads with its rows.
+    fn lanes_and_pack(&self, storage: StorageKind, mean: f64, frame: &Frame) -> (u32, u32) {
+        let (wish, warp) = (self.wish, self.target.warp.lanes());
+        let wide = (16 / self.number_bytes()).max(1) as u32;
+        let pack = if mean >= 12.0 * f64::from(wide) { wide } else { 1 };
+        let loads = 4.0;
+        let long_enough = (mean / (loads * f64::from(pack))).max(1.0) as u32;
+        let by_length = (1 << long_enough.ilog2()).min(warp);
+        let rows = frame.usual_rows.max(1);
+        let by_rows = (frame.threads / rows).max(1).next_power_of_two().min(warp);
+        let lanes: u32 = match storage {
+            // One lane per row is coalesced for slices; CSR needs neighbouring lanes on one row for that.
+            StorageKind::Csr | StorageKind::UpperCsr => by_length.max(by_rows).max(2),
+            StorageKind::SlicedEll => by_rows.min(by_length.max(1)).max(if mean >= 256.0 { 8 } else { 1 }),
+            StorageKind::Ell => by_rows.max(if mean >= 64.0 { 8 } else { 1 }).min(by_length.max(1)),
+        };
+        // A lane for each pair of vectors.
+        let several = if self.parts() == 1 { wish.vectors } else { 1 };
+        let pairs = (several.max(1).next_power_of_two() / 2).max(1);
+        (lanes.clamp(pairs, warp), pack)
+    }
+
     /// Whether every step of a lane fits 16 bits.
     fn steps_fit(&self, layout: &Layout, number: usize) -> bool {
         let part = &layout.parts[number];
@@ -592,24 +649,4 @@ struct Frame {
     usual_rows: u32,
     /// Blocks that a multiprocessor holds at once.
     resident: u32,
-}
-
-/// As many lanes as leave each a few loads, and fill the block's threads with its rows.
-fn lanes_and_pack(storage: StorageKind, mean: f64, wish: FormatRequest, frame: &Frame, warp: u32) -> (u32, u32) {
-    let wide = (16 / wish.values.bytes()) as u32;
-    let pack = if mean >= 12.0 * f64::from(wide) { wide } else { 1 };
-    let loads = 4.0;
-    let long_enough = (mean / (loads * f64::from(pack))).max(1.0) as u32;
-    let by_length = (1 << long_enough.ilog2()).min(warp);
-    let rows = frame.usual_rows.max(1);
-    let by_rows = (frame.threads / rows).max(1).next_power_of_two().min(warp);
-    let lanes: u32 = match storage {
-        // One lane per row is coalesced for slices; CSR needs neighbouring lanes on one row for that.
-        StorageKind::Csr | StorageKind::UpperCsr => by_length.max(by_rows).max(2),
-        StorageKind::SlicedEll => by_rows.min(by_length.max(1)).max(if mean >= 256.0 { 8 } else { 1 }),
-        StorageKind::Ell => by_rows.max(if mean >= 64.0 { 8 } else { 1 }).min(by_length.max(1)),
-    };
-    // A lane for each pair of vectors.
-    let pairs = (wish.vectors.max(1).next_power_of_two() / 2).max(1);
-    (lanes.clamp(pairs, warp), pack)
 }

@@ -1,15 +1,20 @@
 //! Compressed sparse rows on the host: the output of every reader and builder, and the input of every format.
 
+use super::number::{Number, Quaternion, magnitude};
 use eigenforge_runtime::Pod;
+use eigenforge_templates::sparse::NumberKind;
+use num_complex::Complex64;
 use rayon::prelude::*;
 use std::ops::Range;
 
 /// A square matrix in compressed sparse rows: row r holds the non-zeros `row_start[r]..row_start[r + 1]`, columns
-/// ascending and each once.
+/// ascending and each once. Its numbers are real, complex or quaternions ([`Csr::kind`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Csr {
+    kind: NumberKind,
     row_start: Vec<u64>,
     columns: Vec<u32>,
+    /// The real parts of each number side by side.
     values: Vec<f64>,
 }
 
@@ -76,9 +81,25 @@ pub enum CsrError {
 }
 
 impl Csr {
-    /// Checks arrays from a file or a builder; the columns of a row must ascend.
+    /// Checks arrays of a real matrix from a file or a builder; the columns of a row must ascend.
+    ///
+    /// # Errors
+    /// What is wrong with them.
     pub fn new(row_start: Vec<u64>, columns: Vec<u32>, values: Vec<f64>) -> Result<Csr, CsrError> {
-        let non_zeros = columns.len().min(values.len()) as u64;
+        Csr::of_numbers(NumberKind::Real, row_start, columns, values)
+    }
+
+    /// The same of numbers of any kind, whose real parts stand side by side in `values`.
+    ///
+    /// # Errors
+    /// As of [`Csr::new`].
+    pub fn of_numbers(
+        kind: NumberKind,
+        row_start: Vec<u64>,
+        columns: Vec<u32>,
+        values: Vec<f64>,
+    ) -> Result<Csr, CsrError> {
+        let non_zeros = columns.len().min(values.len() / kind.parts()) as u64;
         let wrong = |at: usize, found| Err(CsrError::RowStart { at, found, non_zeros });
         let (Some(0), Some(last)) = (row_start.first().copied(), row_start.last().copied()) else {
             return wrong(0, row_start.first().copied().unwrap_or(u64::MAX));
@@ -86,17 +107,19 @@ impl Csr {
         if let Some(at) = row_start.windows(2).position(|pair| pair[0] > pair[1]) {
             return wrong(at + 1, row_start[at + 1]);
         }
-        if last != non_zeros || columns.len() != values.len() {
+        if last != non_zeros || columns.len() * kind.parts() != values.len() {
             return wrong(row_start.len() - 1, last);
         }
-        let matrix = Csr { row_start, columns, values };
+        let matrix = Csr { kind, row_start, columns, values };
         let fault = |row: usize| {
             let (columns, values) = matrix.row(row);
-            columns.iter().zip(values).enumerate().find_map(|(k, (column, value))| {
+            let numbers = values.chunks_exact(kind.parts());
+            columns.iter().zip(numbers).enumerate().find_map(|(k, (column, number))| {
                 if *column as usize >= matrix.rows() || (k > 0 && columns[k - 1] >= *column) {
                     return Some(CsrError::Column { row, column: *column, rows: matrix.rows() });
                 }
-                (!value.is_finite()).then_some(CsrError::Value { row, column: *column, value: *value })
+                let value = number.iter().find(|part| !part.is_finite())?;
+                Some(CsrError::Value { row, column: *column, value: *value })
             })
         };
         match (0..matrix.rows()).into_par_iter().find_map_first(fault) {
@@ -121,6 +144,70 @@ impl Csr {
         Csr::new(row_start, columns, values).unwrap()
     }
 
+    /// i times a real matrix.
+    pub(crate) fn imaginary(self) -> Csr {
+        let values = self.values.iter().flat_map(|value| [0.0, *value]).collect();
+        Csr { kind: NumberKind::Complex, values, ..self }
+    }
+
+    /// The same of numbers with fewer parts, where all others are zero: a complex matrix without imaginary parts is a real one, and one of
+    /// quaternions without parts of j and k a complex one.
+    pub(crate) fn with_fewest_parts(mut self) -> Csr {
+        loop {
+            let fewer = match self.kind {
+                NumberKind::Real => return self,
+                NumberKind::Complex => NumberKind::Real,
+                NumberKind::Quaternion => NumberKind::Complex,
+            };
+            let (parts, kept) = (self.kind.parts(), fewer.parts());
+            if self.values.chunks_exact(parts).any(|number| number[kept..].iter().any(|part| *part != 0.0)) {
+                return self;
+            }
+            let values = self.values.chunks_exact(parts).flat_map(|number| &number[..kept]).copied().collect();
+            self = Csr { kind: fewer, values, ..self };
+        }
+    }
+
+    /// The same as one of numbers with at least the parts of this kind.
+    #[must_use]
+    pub fn with_parts_of(self, kind: NumberKind) -> Csr {
+        let (own, parts) = (self.parts(), kind.parts());
+        if own >= parts {
+            return self;
+        }
+        let widened =
+            |number: &[f64]| -> Quaternion { std::array::from_fn(|part| number.get(part).copied().unwrap_or(0.0)) };
+        let numbers = self.values.chunks_exact(own).map(widened);
+        let values = numbers.flat_map(|number| number.into_iter().take(parts)).collect();
+        Csr { kind, values, ..self }
+    }
+
+    /// The matrix if it is a real one.
+    pub fn into_real(self) -> Option<Csr> {
+        self.kind.is_real().then_some(self)
+    }
+
+    /// The kind of its numbers.
+    pub fn kind(&self) -> NumberKind {
+        self.kind
+    }
+
+    /// Real parts of a number.
+    pub fn parts(&self) -> usize {
+        self.kind.parts()
+    }
+
+    /// Elements of a vector that it multiplies: the real parts of as many numbers as it has rows.
+    pub fn vector_length(&self) -> usize {
+        self.rows() * self.parts()
+    }
+
+    /// Bytes of these compressed rows: a double for each part of a number, four bytes for its column, eight for a start.
+    pub fn bytes(&self) -> u64 {
+        let element = (size_of::<u32>() + self.parts() * size_of::<f64>()) as u64;
+        element.saturating_mul(self.non_zeros()).saturating_add(8 * (self.rows() as u64 + 1))
+    }
+
     /// Number of rows and of columns.
     pub fn rows(&self) -> usize {
         self.row_start.len() - 1
@@ -141,21 +228,32 @@ impl Csr {
         &self.columns
     }
 
-    /// Values of all non-zeros, row by row.
+    /// Values of all non-zeros, row by row; of complex numbers and quaternions the real parts of each side by side.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// Columns and values of a row.
+    /// Columns and values of a row, as of [`Csr::values`].
     pub fn row(&self, row: usize) -> (&[u32], &[f64]) {
-        let range = self.row_start[row] as usize..self.row_start[row + 1] as usize;
-        (&self.columns[range.clone()], &self.values[range])
+        let (range, parts) = (self.row_start[row] as usize..self.row_start[row + 1] as usize, self.parts());
+        (&self.columns[range.clone()], &self.values[range.start * parts..range.end * parts])
     }
 
-    /// A(row, column); 0 where nothing is stored.
+    /// A(row, column), of complex numbers and quaternions its part of 1; 0 where nothing is stored.
     pub fn element(&self, row: usize, column: u32) -> f64 {
         let (columns, values) = self.row(row);
-        columns.binary_search(&column).map_or(0.0, |k| values[k])
+        columns.binary_search(&column).map_or(0.0, |k| values[k * self.parts()])
+    }
+
+    /// A(row, column) by its parts of 1, i, j and k.
+    pub fn number(&self, row: usize, column: u32) -> Quaternion {
+        let (columns, values) = self.row(row);
+        let mut number = [0.0; 4];
+        if let Ok(k) = columns.binary_search(&column) {
+            let parts = self.parts();
+            number[..parts].copy_from_slice(&values[k * parts..(k + 1) * parts]);
+        }
+        number
     }
 
     /// Adds all numbers to a hash.
@@ -168,6 +266,9 @@ impl Csr {
                 hash.update(&bytes);
             }
         }
+        if !self.kind.is_real() {
+            hash.update(self.kind.to_string().as_bytes());
+        }
         add(hash, &self.row_start);
         add(hash, &self.columns);
         add(hash, &self.values);
@@ -175,7 +276,7 @@ impl Csr {
 
     /// The largest sum of magnitudes of one of some rows; 0 without rows.
     pub fn largest_row_sum(&self, rows: Range<usize>) -> f64 {
-        let sum = |row: usize| self.row(row).1.iter().map(|value| value.abs()).sum::<f64>();
+        let sum = |row: usize| self.row(row).1.chunks_exact(self.parts()).map(magnitude).sum::<f64>();
         rows.into_par_iter().map(sum).reduce(|| 0.0, f64::max)
     }
 
@@ -198,10 +299,39 @@ impl Csr {
         (0..self.rows()).into_par_iter().find_map_first(differs).map_or(Ok(()), Err)
     }
 
+    /// Checks A(i, j) = A(j, i)* to `tolerance`, as [`Csr::check_symmetric`] does; the error names the first pair that differs.
+    ///
+    /// # Errors
+    /// [`CsrError::Asymmetric`] of a real matrix, else [`CsrError::NotHermitian`].
+    pub fn check_hermitian(&self, tolerance: f64) -> Result<(), CsrError> {
+        match self.kind {
+            NumberKind::Real => self.check_symmetric(tolerance),
+            NumberKind::Complex => self.check_conjugates::<Complex64>(tolerance),
+            NumberKind::Quaternion => self.check_conjugates::<Quaternion>(tolerance),
+        }
+    }
+
+    fn check_conjugates<N: Number>(&self, tolerance: f64) -> Result<(), CsrError> {
+        let rounding = 4.0 * f64::EPSILON * self.values.par_iter().fold(|| 0.0, larger).reduce(|| 0.0, f64::max);
+        let parts = self.parts();
+        let differs = |row: usize| {
+            let (columns, values) = self.row(row);
+            columns.iter().zip(values.chunks_exact(parts)).find_map(|(column, value)| {
+                let (value, other) = (N::first_of(value), N::new(self.number(*column as usize, row as u32)));
+                let size = |number: N| magnitude(&number.parts());
+                let allowed = tolerance * size(value).max(size(other)) + rounding;
+                let is_far = size(value.plus(other.conjugate().scaled(-1.0))) > allowed;
+                let [value, other] = [value, other].map(|number| text(&number.parts()[..parts]));
+                is_far.then_some(CsrError::NotHermitian { row, column: *column, value, other })
+            })
+        };
+        (0..self.rows()).into_par_iter().find_map_first(differs).map_or(Ok(()), Err)
+    }
+
     /// The same rows with other columns, which ascend in each row and are below the number of rows.
     pub(super) fn with_columns(&self, columns: Vec<u32>) -> Csr {
         debug_assert_eq!(columns.len(), self.columns.len());
-        Csr { row_start: self.row_start.clone(), columns, values: self.values.clone() }
+        Csr { kind: self.kind, row_start: self.row_start.clone(), columns, values: self.values.clone() }
     }
 
     /// Index in a row of the first element on or after the diagonal.
@@ -219,15 +349,21 @@ impl Csr {
             Some(*end)
         }));
         let stored = row_start[self.rows()] as usize;
-        let (mut columns, mut values) = (Vec::with_capacity(stored), Vec::with_capacity(stored));
+        let (mut columns, mut values) = (Vec::with_capacity(stored), Vec::with_capacity(stored * self.parts()));
         for row in 0..self.rows() {
             let (own_columns, own_values) = self.row(row);
             let from = self.diagonal_on(row);
             columns.extend_from_slice(&own_columns[from..]);
-            values.extend_from_slice(&own_values[from..]);
+            values.extend_from_slice(&own_values[from * self.parts()..]);
         }
-        Csr { row_start, columns, values }
+        Csr { kind: self.kind, row_start, columns, values }
     }
+}
+
+/// "1e0 + 2e0 i".
+fn text(number: &[f64]) -> String {
+    let part = |(value, unit): (&f64, &str)| format!("{value:e}{unit}");
+    number.iter().zip(["", " i", " j", " k"]).map(part).collect::<Vec<_>>().join(" + ")
 }
 
 /// The larger magnitude.
@@ -238,6 +374,52 @@ fn larger(most: f64, value: &f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A matrix of these numbers at (0, 1) and (1, 0).
+    fn pair(kind: NumberKind, values: &[f64]) -> Csr {
+        Csr::of_numbers(kind, vec![0, 1, 2], vec![1, 0], values.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn parts_that_are_zero_are_left_out() {
+        use NumberKind::{Complex, Quaternion, Real};
+        let found = |kind: NumberKind, parts: &[f64]| {
+            let matrix = Csr::of_numbers(kind, vec![0, 1], vec![0], parts.to_vec()).unwrap();
+            let fewest = matrix.with_fewest_parts();
+            assert_eq!(fewest.values(), &parts[..fewest.parts()]);
+            fewest.kind()
+        };
+        assert_eq!([found(Complex, &[1.0, 0.0]), found(Complex, &[0.0, 1.0])], [Real, Complex]);
+        assert_eq!(
+            [found(Quaternion, &[1.0, 0.0, 0.0, 0.0]), found(Quaternion, &[0.0, 1.0, 0.0, 0.0])],
+            [Real, Complex]
+        );
+        assert_eq!(found(Quaternion, &[0.0, 0.0, 0.0, 1.0]), Quaternion);
+        let skew = pair(Real, &[1.0, -1.0]).imaginary();
+        assert_eq!(
+            (skew.kind(), skew.values(), skew.number(1, 0)),
+            (Complex, &[0.0, 1.0, 0.0, -1.0][..], [0.0, -1.0, 0.0, 0.0])
+        );
+        skew.check_hermitian(1e-12).unwrap();
+    }
+
+    #[test]
+    fn a_pair_that_is_not_hermitian_is_named() {
+        use NumberKind::{Complex, Quaternion};
+        let one = Csr::of_numbers(Complex, vec![0, 1], vec![0], vec![1.0, 2.0]).unwrap();
+        let diagonal = one.check_hermitian(1e-12).unwrap_err().to_string();
+        assert!(diagonal.contains("A(0, 0) = 1e0 + 2e0 i") && diagonal.contains("real diagonal"), "{diagonal}");
+        pair(Complex, &[1.0, 2.0, 1.0, -2.0]).check_hermitian(1e-12).unwrap();
+        let text = pair(Complex, &[1.0, 2.0, 1.0, 2.0]).check_hermitian(1e-12).unwrap_err().to_string();
+        assert!(text.contains("A(0, 1) = 1e0 + 2e0 i") && text.contains("A(1, 0) = 1e0 + 2e0 i"), "{text}");
+        let quaternion = [1.0, 0.5, 2.0, 3.0, 1.0, -0.5, -2.0, -3.0];
+        pair(Quaternion, &quaternion).check_hermitian(1e-12).unwrap();
+        let wrong = [1.0, 0.5, 2.0, 3.0, 1.0, -0.5, -2.0, 3.0];
+        assert!(pair(Quaternion, &wrong).check_hermitian(1e-12).is_err());
+        let nan = Csr::of_numbers(Complex, vec![0, 1], vec![0], vec![1.0, f64::NAN]).unwrap_err();
+        assert!(matches!(nan, CsrError::Value { row: 0, column: 0, .. }), "{nan}");
+        assert!(Csr::of_numbers(Complex, vec![0, 1], vec![0], vec![1.0]).is_err());
+    }
 
     #[test]
     fn arrays_that_are_no_matrix_are_refused() {

@@ -37,8 +37,8 @@ pub struct Halo {
     pub cards: Vec<CardRows>,
     /// Elements that whole copies of x would fetch.
     pub whole: u64,
-    /// Number type of the vectors.
-    scalar: ScalarType,
+    /// Bytes of a number of the vectors.
+    number_bytes: u64,
     /// First of its list, length of it, place of its first own row there, that row: of each card.
     places: Vec<u64>,
     /// The lists, one after the other; empty where cards copy all of x.
@@ -49,6 +49,7 @@ impl Halo {
     /// Of a matrix whose blocks begin at these rows; `None` if there are fewer blocks than cards.
     pub fn new(matrix: &Csr, block_start: &[u32], cards: u32, scalar: ScalarType) -> Option<Halo> {
         let blocks = block_start.len() - 1;
+        let number_bytes = (matrix.parts() * scalar.bytes()) as u64;
         if cards < 2 || blocks < cards as usize {
             return None;
         }
@@ -62,7 +63,7 @@ impl Halo {
         let fetched: u64 = rows.iter().zip(&lists).map(|(rows, list)| (list.len() - rows.len()) as u64).sum();
         let whole: u64 = rows.iter().map(outside).sum();
         if fetched as f64 > WORTH_A_LIST * whole as f64 {
-            return Some(Halo::of_copies(rows, matrix.rows(), scalar));
+            return Some(Halo::of_copies(rows, matrix.rows(), number_bytes));
         }
         let (mut places, mut first) = (Vec::with_capacity(4 * lists.len()), 0);
         for (own, list) in rows.iter().zip(&lists) {
@@ -76,11 +77,11 @@ impl Halo {
             fetched: (list.len() - rows.len()) as u64,
         };
         let cards = rows.iter().zip(&lists).map(of).collect();
-        Some(Halo { cards, whole, scalar, places, columns: lists.concat() })
+        Some(Halo { cards, whole, number_bytes, places, columns: lists.concat() })
     }
 
     /// A whole copy of x on each card, of `all` elements.
-    fn of_copies(rows: Vec<Range<usize>>, all: usize, scalar: ScalarType) -> Halo {
+    fn of_copies(rows: Vec<Range<usize>>, all: usize, number_bytes: u64) -> Halo {
         let places = rows.iter().flat_map(|own| [0, all, own.start, own.start]).map(|place| place as u64).collect();
         let of = |rows: Range<usize>| {
             let fetched = (all - rows.len()) as u64;
@@ -88,12 +89,12 @@ impl Halo {
         };
         let cards: Vec<CardRows> = rows.into_iter().map(of).collect();
         let whole = cards.iter().map(|card| card.fetched).sum();
-        Halo { cards, whole, scalar, places, columns: Vec::new() }
+        Halo { cards, whole, number_bytes, places, columns: Vec::new() }
     }
 
     /// The same cards with a whole copy of x on each.
     pub(super) fn with_copies(self, matrix: &Csr) -> Halo {
-        Halo::of_copies(self.cards.into_iter().map(|card| card.rows).collect(), matrix.rows(), self.scalar)
+        Halo::of_copies(self.cards.into_iter().map(|card| card.rows).collect(), matrix.rows(), self.number_bytes)
     }
 
     /// The matrix with columns as places in the list of the card that has the row, which ascend as before; `None` without lists.
@@ -113,7 +114,7 @@ impl Halo {
     /// Its plan, with room for windows of x that end at `windows`.
     pub(super) fn plan(&self, windows: u64) -> HaloPlan {
         let most = self.cards.iter().map(|card| card.collected).max().unwrap_or(0);
-        let page = PAGE / self.scalar.bytes() as u64;
+        let page = PAGE / self.number_bytes;
         HaloPlan {
             cards: self.cards.len() as u32,
             room: most.max(windows).max(1).next_multiple_of(page),
@@ -134,12 +135,12 @@ impl Halo {
 
     /// Bytes that go from card to card for one vector.
     pub fn bytes(&self) -> u64 {
-        self.scalar.bytes() as u64 * self.cards.iter().map(|card| card.fetched).sum::<u64>()
+        self.number_bytes * self.cards.iter().map(|card| card.fetched).sum::<u64>()
     }
 
     /// Its cards one by one, for people.
     pub fn describe(&self) -> String {
-        let bytes = self.scalar.bytes() as u64;
+        let bytes = self.number_bytes;
         let card = |(number, card): (usize, &CardRows)| {
             format!(
                 "         card {number}: rows {} to {}, {} of x, {} of that from other cards\n",
@@ -156,7 +157,7 @@ impl Halo {
 
 impl fmt::Display for Halo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whole = megabytes(self.scalar.bytes() as u64 * self.whole);
+        let whole = megabytes(self.number_bytes * self.whole);
         match self.columns.is_empty() {
             false => write!(
                 f,

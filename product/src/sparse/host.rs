@@ -1,9 +1,13 @@
-//! y = A x on the cores: coded rows of large matrices with few values, else compressed rows, divided by non-zeros into tasks of a fixed size.
+//! y = A x on the cores: coded rows of large real matrices with few values, else compressed rows, divided by non-zeros into tasks of a fixed
+//! size. Vectors hold the real parts of each number side by side; positions are those of vector elements, and cuts do not part a number.
 
+use super::number::{Number, Quaternion};
 use super::operator::MOST_VECTORS;
-use super::{CodedRows, Csr, MadeRows};
+use super::{CodedRows, Csr, NumberKind};
 use eigenforge_runtime::Scalar;
+use eigenforge_runtime::ranks::equal;
 use eigenforge_templates::{Cost, ScalarType};
+use num_complex::Complex64;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,14 +18,14 @@ const TASK: u64 = 1 << 15;
 /// Some rows of a matrix, as cores read them.
 #[derive(Clone)]
 pub(crate) enum CoreRows {
-    /// 12 bytes an element.
+    /// 12 bytes an element, 20 of complex numbers, 36 of quaternions.
     Compressed(RowTasks),
     /// 4 bytes an element.
     Coded(Arc<CodedRows>),
 }
 
 impl CoreRows {
-    /// Some rows of a matrix; coded where that is asked for, the matrix is large, and values are few.
+    /// Some rows of a matrix; coded where that is asked for, the matrix is real and large, and values are few.
     pub(crate) fn new(matrix: Arc<Csr>, rows: Range<usize>, codes_values: bool) -> CoreRows {
         let length = matrix.non_zeros() as f64 / matrix.rows().max(1) as f64;
         let row = |row: usize, elements: &mut Vec<(u32, f64)>| {
@@ -30,65 +34,85 @@ impl CoreRows {
             elements.extend(columns.iter().copied().zip(values.iter().copied()));
         };
         let coded = || CodedRows::new(matrix.rows(), rows.clone(), length, row);
-        let pays =
-            codes_values && CodedRows::pays(MadeRows::compressed_bytes(matrix.rows() as u64, matrix.non_zeros()));
+        let pays = codes_values && matrix.kind().is_real() && CodedRows::pays(matrix.bytes());
         match pays.then(coded).flatten() {
             Some(coded) => CoreRows::Coded(Arc::new(coded)),
             None => CoreRows::Compressed(RowTasks::new(matrix, rows)),
         }
     }
 
-    /// Rows of the matrix.
+    /// Elements of a vector.
     pub(crate) fn dimension(&self) -> usize {
         match self {
-            CoreRows::Compressed(tasks) => tasks.matrix.rows(),
+            CoreRows::Compressed(tasks) => tasks.matrix.vector_length(),
             CoreRows::Coded(rows) => rows.dimension(),
         }
     }
 
-    /// The rows that are here.
-    pub(crate) fn rows(&self) -> Range<usize> {
+    /// The elements of y whose rows are here.
+    pub(crate) fn elements(&self) -> Range<usize> {
         match self {
-            CoreRows::Compressed(tasks) => tasks.rows(),
+            CoreRows::Compressed(tasks) => {
+                let (rows, parts) = (tasks.rows(), tasks.matrix.parts());
+                rows.start * parts..rows.end * parts
+            }
             CoreRows::Coded(rows) => rows.rows(),
+        }
+    }
+
+    /// Where elements are cut into so many shares of whole numbers.
+    pub(crate) fn cut(&self, shares: usize) -> Vec<usize> {
+        match self {
+            CoreRows::Compressed(tasks) => {
+                let parts = tasks.matrix.parts();
+                equal(tasks.matrix.rows(), shares).into_iter().map(|row| row * parts).collect()
+            }
+            CoreRows::Coded(rows) => equal(rows.dimension(), shares),
         }
     }
 
     /// The least work of one multiply of these rows in double precision.
     pub(crate) fn cost(&self) -> Cost {
-        let (elements, bytes) = match self {
+        let (flops, bytes) = match self {
             CoreRows::Compressed(tasks) => {
-                let elements = tasks.elements();
-                (elements, 12 * elements + 8 * (tasks.rows().len() as u64 + 1))
+                let (elements, kind) = (tasks.elements(), tasks.matrix.kind());
+                let bytes = (4 + 8 * kind.parts() as u64) * elements + 8 * (tasks.rows().len() as u64 + 1);
+                (kind.product_flops() * elements, bytes)
             }
-            CoreRows::Coded(rows) => (rows.elements(), rows.bytes()),
+            CoreRows::Coded(rows) => (2 * rows.elements(), rows.bytes()),
         };
-        let vectors = 2 * ScalarType::F64.bytes() * self.rows().len();
-        Cost { flops: 2.0 * elements as f64, bytes: (bytes + vectors as u64) as f64 }
+        let vectors = 2 * ScalarType::F64.bytes() * self.elements().len();
+        Cost { flops: flops as f64, bytes: (bytes + vectors as u64) as f64 }
     }
 
-    /// The diagonal element of one of these rows.
-    pub(crate) fn diagonal(&self, row: usize) -> f64 {
+    /// The diagonal element of the row of one of these elements.
+    pub(crate) fn diagonal(&self, element: usize) -> f64 {
         match self {
-            CoreRows::Compressed(tasks) => tasks.matrix.element(row, row as u32),
-            CoreRows::Coded(rows) => rows.diagonal(row),
+            CoreRows::Compressed(tasks) => {
+                let row = element / tasks.matrix.parts();
+                tasks.matrix.element(row, row as u32)
+            }
+            CoreRows::Coded(rows) => rows.diagonal(element),
         }
     }
 
-    /// Some of these rows alone.
-    pub(crate) fn only(self, rows: Range<usize>) -> CoreRows {
+    /// The rows of some of these elements alone.
+    pub(crate) fn only(self, elements: Range<usize>) -> CoreRows {
         match self {
-            CoreRows::Compressed(tasks) => CoreRows::Compressed(RowTasks::new(tasks.matrix, rows)),
-            CoreRows::Coded(all) => CoreRows::Coded(Arc::new(all.only(rows))),
+            CoreRows::Compressed(tasks) => {
+                let rows = tasks.rows_of(elements);
+                CoreRows::Compressed(RowTasks::new(tasks.matrix, rows))
+            }
+            CoreRows::Coded(all) => CoreRows::Coded(Arc::new(all.only(elements))),
         }
     }
 
-    /// The elements of y_j = A x_j from row `first` on; their parts of x_j·y_j.
+    /// The elements of y_j = A x_j from `first` on; their parts of x_j·y_j.
     pub(crate) fn multiply<T: Scalar>(&self, x: &[&[T]], first: usize, y: &mut [&mut [T]]) -> Vec<f64> {
         match self {
             CoreRows::Coded(rows) => rows.multiply(x, first, y),
             CoreRows::Compressed(tasks) => {
-                let wanted = first..first + y.first().map_or(0, |y| y.len());
+                let wanted = tasks.rows_of(first..first + y.first().map_or(0, |y| y.len()));
                 match wanted == tasks.rows() {
                     true => tasks.multiply(x, y),
                     false => RowTasks::new(tasks.matrix.clone(), wanted).multiply(x, y),
@@ -124,6 +148,14 @@ impl RowTasks {
         self.tasks[0]..self.tasks[self.tasks.len() - 1]
     }
 
+    /// The rows of some elements of a vector.
+    fn rows_of(&self, elements: Range<usize>) -> Range<usize> {
+        let parts = self.matrix.parts();
+        let whole = [elements.start, elements.end].iter().all(|element| element.is_multiple_of(parts));
+        assert!(whole, "elements {elements:?} part a number");
+        elements.start / parts..elements.end / parts
+    }
+
     /// Elements of these rows.
     fn elements(&self) -> u64 {
         let (starts, rows) = (self.matrix.row_start(), self.rows());
@@ -148,13 +180,24 @@ fn multiply<T: Scalar>(matrix: &Csr, tasks: &[usize], x: &[&[T]], y: &mut [&mut 
     for y in y {
         let mut rest = &mut **y;
         for (share, pair) in shares.iter_mut().zip(tasks.windows(2)) {
-            let (own, after) = rest.split_at_mut(pair[1] - pair[0]);
+            let (own, after) = rest.split_at_mut((pair[1] - pair[0]) * matrix.parts());
             share.1.push(own);
             rest = after;
         }
     }
     let task = |(first, mut y): (usize, Vec<&mut [T]>)| -> [f64; MOST_VECTORS] {
         let mut dots = [0.0; MOST_VECTORS];
+        match matrix.kind() {
+            NumberKind::Real => {}
+            NumberKind::Complex => {
+                multiply_numbers::<T, Complex64>(matrix, first, (x, &mut y), &mut dots);
+                return dots;
+            }
+            NumberKind::Quaternion => {
+                multiply_numbers::<T, Quaternion>(matrix, first, (x, &mut y), &mut dots);
+                return dots;
+            }
+        }
         let count = y.first().map_or(0, |y| y.len());
         for at in 0..count {
             let (columns, values) = matrix.row(first + at);
@@ -178,6 +221,38 @@ fn multiply<T: Scalar>(matrix: &Csr, tasks: &[usize], x: &[&[T]], y: &mut [&mut 
     (0..x.len()).map(|v| of_tasks.iter().map(|dots| dots[v]).sum()).collect()
 }
 
+/// Rows from `first` on of complex numbers or quaternions times each vector.
+fn multiply_numbers<T: Scalar, N: Number>(
+    matrix: &Csr,
+    first: usize,
+    (x, y): (&[&[T]], &mut [&mut [T]]),
+    dots: &mut [f64; MOST_VECTORS],
+) {
+    let parts = N::PARTS;
+    for ((x, y), dot) in x.iter().zip(y).zip(dots) {
+        for (at, y) in y.chunks_exact_mut(parts).enumerate() {
+            let (columns, values) = matrix.row(first + at);
+            let sum = row_times_numbers::<T, N>(columns, values, x).parts();
+            let own = &x[(first + at) * parts..][..parts];
+            *dot += own.iter().zip(sum).map(|(x, sum)| x.to_f64() * sum).sum::<f64>();
+            y.iter_mut().zip(sum).for_each(|(y, sum)| *y = T::from_f64(sum));
+        }
+    }
+}
+
+/// A row of complex numbers or quaternions times a vector, in two sums so that gathers overlap.
+fn row_times_numbers<T: Scalar, N: Number>(columns: &[u32], values: &[f64], x: &[T]) -> N {
+    let parts = N::PARTS;
+    let mut sums = [N::new([0.0; 4]); 2];
+    for (k, (column, value)) in columns.iter().zip(values.chunks_exact(parts)).enumerate() {
+        let mut own = [0.0; 4];
+        let from = &x[*column as usize * parts..][..parts];
+        own.iter_mut().zip(from).for_each(|(own, x)| *own = x.to_f64());
+        sums[k % 2] = sums[k % 2].plus(N::first_of(value).times(N::new(own)));
+    }
+    sums[0].plus(sums[1])
+}
+
 /// A row times a vector, in four sums so that gathers overlap.
 fn row_times<T: Scalar>(columns: &[u32], values: &[f64], x: &[T]) -> f64 {
     let mut sums = [0.0; 4];
@@ -190,4 +265,38 @@ fn row_times<T: Scalar>(columns: &[u32], values: &[f64], x: &[T]) -> f64 {
     }
     let rest = column_rest.iter().zip(value_rest).map(|(column, value)| value * x[*column as usize].to_f64());
     (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest.sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use eigenforge_runtime::seeded;
+
+    /// Shares of rows, cut out of the whole or alone, have its bits and cut no number.
+    #[test]
+    fn shares_have_the_bits_of_the_whole() {
+        let places = Csr::sample(300);
+        for kind in [NumberKind::Real, NumberKind::Complex, NumberKind::Quaternion] {
+            let parts = kind.parts();
+            let values = seeded::vector(places.columns().len() * parts, 3);
+            let (starts, columns) = (places.row_start().to_vec(), places.columns().to_vec());
+            let matrix = Arc::new(Csr::of_numbers(kind, starts, columns, values).unwrap());
+            let whole = CoreRows::new(matrix.clone(), 0..300, false);
+            let x = seeded::vector(300 * parts, 4);
+            let mut y = vec![f64::NAN; x.len()];
+            whole.multiply(&[&x], 0, &mut [&mut y]);
+            let cuts = whole.cut(7);
+            assert_eq!((cuts.len(), cuts[7], whole.diagonal(5 * parts)), (8, 300 * parts, matrix.element(5, 5)));
+            for cut in cuts.windows(2) {
+                assert!(cut[0].is_multiple_of(parts));
+                let mut own = vec![f64::NAN; cut[1] - cut[0]];
+                whole.multiply(&[&x], cut[0], &mut [&mut own]);
+                assert_eq!(own, y[cut[0]..cut[1]], "{kind}");
+                let alone = whole.clone().only(cut[0]..cut[1]);
+                let dot = alone.multiply(&[&x], cut[0], &mut [&mut own])[0];
+                let expected: f64 = own.iter().zip(&x[cut[0]..]).map(|(y, x)| x * y).sum();
+                assert!(own == y[cut[0]..cut[1]] && (dot - expected).abs() < 1e-12, "{kind}: {dot}");
+            }
+        }
+    }
 }

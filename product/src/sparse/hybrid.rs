@@ -6,11 +6,12 @@
 //! and its sum is left out; ELLPACK with such rows is stored as sliced ELLPACK. All parts are filled in parallel, slice
 //! by slice.
 
+use super::dictionary::Dictionary;
 use super::halo::Halo;
 use super::layout::{Layout, PartLayout, StorageKind};
 use super::{Csr, CsrError};
 use eigenforge_templates::exact::IndexWord;
-use eigenforge_templates::sparse::{ColumnWord, PartPlan, RowStorage, SparsePlan, SparsePlanError};
+use eigenforge_templates::sparse::{ColumnWord, NumberKind, PartPlan, RowStorage, SparsePlan, SparsePlanError};
 use eigenforge_templates::{ScalarType, Warp};
 use rayon::prelude::*;
 
@@ -35,14 +36,15 @@ pub enum Values {
 pub enum Columns {
     /// Absolute or steps of 16 bits.
     U16(Vec<u16>),
-    /// Absolute, 32 bits.
+    /// Absolute, 32 bits, or such with codes.
     U32(Vec<u32>),
 }
 
 /// The tables of one part.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartTables {
-    /// Values, padding included.
+    /// Values, padding included: the parts of each number side by side; of quaternions in double precision the first halves of all before
+    /// the second. None where columns have codes.
     pub values: Values,
     /// Columns.
     pub columns: Columns,
@@ -63,6 +65,8 @@ pub struct Stored {
     pub block_start: Vec<u32>,
     /// Tables of each part.
     pub parts: Vec<PartTables>,
+    /// The distinct values, where columns have codes.
+    pub dictionary: Option<Values>,
     /// How the cards of a device get x, where it is spread over several.
     pub halo: Option<Box<Halo>>,
 }
@@ -76,6 +80,14 @@ pub enum LayoutError {
     /// Half of a matrix that is not symmetric.
     #[error("format \"symmetric\" keeps the upper triangle of a symmetric matrix: {0}; take another format")]
     Asymmetric(CsrError),
+    /// Half of a matrix of other than real numbers.
+    #[error("format \"symmetric\" keeps half of a real matrix, and this one has {0} numbers; take another format")]
+    HalfOfNumbers(NumberKind),
+    /// Codes for more values than there are codes.
+    #[error(
+        "the matrix has more distinct values than there are codes beside 32-bit columns; take a layout without codes"
+    )]
+    ManyValues,
     /// The plan contradicts itself.
     #[error(transparent)]
     Plan(#[from] SparsePlanError),
@@ -121,6 +133,9 @@ impl Stored {
         values: ScalarType,
     ) -> Result<Stored, LayoutError> {
         let upper = if layout.is_half() {
+            if !matrix.kind().is_real() {
+                return Err(LayoutError::HalfOfNumbers(matrix.kind()));
+            }
             matrix.check_symmetric(SYMMETRY).map_err(LayoutError::Asymmetric)?;
             Some(matrix.upper_triangle())
         } else {
@@ -132,11 +147,13 @@ impl Stored {
         let blocks = block_start.len() as u32 - 1;
         // The name goes into comments and file names.
         let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        let filled: Vec<(PartPlan, PartTables)> = (0..layout.parts.len())
-            .map(|number| {
-                Filling { matrix, layout, number, part: layout.parts[number], block_start: &block_start }.part(values)
-            })
-            .collect::<Result<_, _>>()?;
+        let coded = layout.parts.iter().any(|part| part.columns == ColumnWord::Coded32);
+        let dictionary = coded.then(|| Dictionary::new(matrix).ok_or(LayoutError::ManyValues)).transpose()?;
+        let fill = |number: usize| {
+            let (part, block_start, dictionary) = (layout.parts[number], &block_start, dictionary.as_ref());
+            Filling { matrix, layout, number, part, block_start, dictionary }.part(values)
+        };
+        let filled: Vec<(PartPlan, PartTables)> = (0..layout.parts.len()).map(fill).collect::<Result<_, _>>()?;
         let (parts, tables): (Vec<PartPlan>, Vec<PartTables>) = filled.into_iter().unzip();
         let largest = tables.iter().filter_map(|table| table.start.last().copied()).max().unwrap_or(0);
         let plan = SparsePlan {
@@ -144,6 +161,8 @@ impl Stored {
             scalar,
             warp: layout.warp,
             values,
+            numbers: matrix.kind(),
+            dictionary: dictionary.as_ref().map(Dictionary::plan),
             rows: matrix.rows() as u64,
             vectors: 1,
             threads: layout.threads,
@@ -153,7 +172,8 @@ impl Stored {
             parts,
             halo: None,
         };
-        Ok(Stored { plan: plan.checked()?, block_start, parts: tables, halo: None })
+        let dictionary = dictionary.map(|dictionary| Values::new(dictionary.values, values));
+        Ok(Stored { plan: plan.checked()?, block_start, parts: tables, dictionary, halo: None })
     }
 
     /// Stores a matrix for several cards that work as one device: each collects the elements of x that its rows use. As for one where
@@ -189,6 +209,22 @@ impl Stored {
     }
 }
 
+impl Values {
+    /// Values in the type that is asked for.
+    fn new(values: Vec<f64>, scalar: ScalarType) -> Values {
+        match scalar {
+            ScalarType::F64 => Values::F64(values),
+            ScalarType::F32 => Values::F32(values.par_iter().map(|value| *value as f32).collect()),
+        }
+    }
+}
+
+/// Quaternions with the first halves of all before the second halves, so that a warp reads each in one piece.
+fn in_halves(values: &[f64]) -> Vec<f64> {
+    let half = |from: usize| values.par_chunks_exact(4).flat_map_iter(move |number| [number[from], number[from + 1]]);
+    half(0).chain(half(2)).collect()
+}
+
 /// The type that holds every start up to `largest`, including what a loop adds before it detects the end.
 pub fn start_word(largest: u64) -> IndexWord {
     if largest <= u64::from(u32::MAX) - 4096 { IndexWord::U32 } else { IndexWord::U64 }
@@ -202,6 +238,8 @@ struct Filling<'a> {
     /// Its layout.
     part: PartLayout,
     block_start: &'a [u32],
+    /// The codes of values, if a part has them.
+    dictionary: Option<&'a Dictionary>,
 }
 
 /// The part of the tables for some rows.
@@ -243,8 +281,10 @@ impl Filling<'_> {
         let total: u64 = packs.iter().sum();
         let stored = (total * u64::from(part.pack)) as usize;
         let bases = if part.columns == ColumnWord::Delta16 { slots * part.lanes as usize } else { 0 };
-        let (mut all_values, mut all_columns, mut base) = (vec![0.0; stored], vec![0u32; stored], vec![0u32; bases]);
-        let shares = shares(&packs, part, unit_rows, (&mut all_values, &mut all_columns, &mut base));
+        let numbers = if part.columns == ColumnWord::Coded32 { 0 } else { stored * self.matrix.parts() };
+        let (mut all_values, mut all_columns, mut base) = (vec![0.0; numbers], vec![0u32; stored], vec![0u32; bases]);
+        let unit = (unit_rows, if numbers == 0 { 0 } else { self.matrix.parts() });
+        let shares = shares(&packs, part, unit, (&mut all_values, &mut all_columns, &mut base));
         shares
             .into_par_iter()
             .enumerate()
@@ -278,12 +318,12 @@ impl Filling<'_> {
             packs: total,
             non_zeros: lengths.iter().map(|length| u64::from(*length)).sum(),
         };
-        let values = match values {
-            ScalarType::F64 => Values::F64(all_values),
-            ScalarType::F32 => Values::F32(all_values.par_iter().map(|value| *value as f32).collect()),
-        };
+        if self.matrix.kind() == NumberKind::Quaternion && values == ScalarType::F64 {
+            all_values = in_halves(&all_values);
+        }
+        let values = Values::new(all_values, values);
         let columns = match part.columns {
-            ColumnWord::Absolute32 => Columns::U32(all_columns),
+            ColumnWord::Absolute32 | ColumnWord::Coded32 => Columns::U32(all_columns),
             _ => Columns::U16(all_columns.par_iter().map(|column| *column as u16).collect()),
         };
         Ok((plan, PartTables { values, columns, base, start, order }))
@@ -291,9 +331,9 @@ impl Filling<'_> {
 
     /// Columns and values of a row in this part.
     fn row(&self, row: usize) -> (&[u32], &[f64]) {
-        let (columns, values) = self.matrix.row(row);
+        let ((columns, values), parts) = (self.matrix.row(row), self.matrix.parts());
         let range = self.layout.range(columns, self.number);
-        (&columns[range.clone()], &values[range])
+        (&columns[range.clone()], &values[range.start * parts..range.end * parts])
     }
 
     /// The row at a slot, if there is one.
@@ -322,11 +362,13 @@ impl Filling<'_> {
     fn fill(&self, order: &[u16], slot: usize, share: Share<'_>) -> Result<(), LayoutError> {
         let part = &self.part;
         let (lanes, pack, warp) = (part.lanes as usize, part.pack as usize, self.layout.warp.lanes() as usize);
+        let parts = self.matrix.parts();
         if matches!(part.storage, StorageKind::Csr | StorageKind::UpperCsr) {
             let (mut at, mut base) = (0, share.base.chunks_mut(lanes));
             for row in slot..(slot + warp).min(self.matrix.rows()) {
                 let stored = self.row(row).0.len().next_multiple_of(pack);
-                let (values, columns) = (&mut share.values[at..at + stored], &mut share.columns[at..at + stored]);
+                let of_values = if share.values.is_empty() { 0..0 } else { at * parts..(at + stored) * parts };
+                let (values, columns) = (&mut share.values[of_values], &mut share.columns[at..at + stored]);
                 let place = |pack_number: usize| pack_number;
                 let base = base.next().unwrap_or(&mut []);
                 self.fill_row(row, (stored, row * lanes % warp), place, (values, columns, base))?;
@@ -335,7 +377,7 @@ impl Filling<'_> {
             return Ok(());
         }
         let rows = warp / lanes;
-        let stored = share.values.len() / rows;
+        let stored = share.columns.len() / rows;
         let mut base = share.base.chunks_mut(lanes);
         for number in 0..rows {
             let Some(row) = self.row_at(order, slot + number) else {
@@ -360,7 +402,7 @@ impl Filling<'_> {
         (values, columns, base): (&mut [f64], &mut [u32], &mut [u32]),
     ) -> Result<(), LayoutError> {
         let part = &self.part;
-        let (pack, lanes) = (part.pack as usize, part.lanes as usize);
+        let (pack, lanes, parts) = (part.pack as usize, part.lanes as usize, self.matrix.parts());
         let (row_columns, row_values) = self.row(row);
         let padding = row_columns.last().copied().unwrap_or(part.first_column);
         let turns = (part.residues > 1).then(|| in_turns(row_columns, part, first_lane));
@@ -372,7 +414,11 @@ impl Filling<'_> {
             let stays = if part.columns == ColumnWord::Delta16 { before[lane].unwrap_or(padding) } else { padding };
             let column = row_columns.get(source(j)).copied().unwrap_or(stays);
             let to = place(j / pack) * pack + j % pack;
-            values[to] = row_values.get(source(j)).copied().unwrap_or(0.0);
+            let from = source(j) * parts;
+            let number = row_values.get(from..from + parts).unwrap_or(&[]);
+            if !values.is_empty() {
+                values[to * parts..][..number.len()].copy_from_slice(number);
+            }
             let from = match part.columns {
                 ColumnWord::Delta16 => *before[lane].get_or_insert_with(|| {
                     base[lane] = column;
@@ -385,9 +431,14 @@ impl Filling<'_> {
             if part.staged > 0 && (column < part.first_column || u64::from(column) >= end) {
                 return Err(LayoutError::Window { row, column, first: part.first_column, end });
             }
-            let narrow = part.columns != ColumnWord::Absolute32;
+            let narrow = matches!(part.columns, ColumnWord::Absolute16 | ColumnWord::Delta16);
             match column.checked_sub(from) {
-                Some(word) if !narrow || word <= u32::from(u16::MAX) => columns[to] = word,
+                Some(word) if !narrow || word <= u32::from(u16::MAX) => {
+                    columns[to] = match self.dictionary {
+                        Some(dictionary) if part.columns == ColumnWord::Coded32 => dictionary.word(word, number),
+                        _ => word,
+                    }
+                }
                 _ => return Err(LayoutError::Column { row, column, from }),
             }
         }
@@ -424,13 +475,13 @@ fn in_turns(columns: &[u32], part: &PartLayout, first_lane: usize) -> Vec<u32> {
 fn shares<'a>(
     packs: &[u64],
     part: &PartLayout,
-    unit_rows: usize,
+    (unit_rows, parts): (usize, usize),
     (mut values, mut columns, mut base): (&'a mut [f64], &'a mut [u32], &'a mut [u32]),
 ) -> Vec<Share<'a>> {
     let bases = if base.is_empty() { 0 } else { unit_rows * part.lanes as usize };
     let mut cut = |packs: &u64| {
         let stored = (packs * u64::from(part.pack)) as usize;
-        let (own_values, rest) = std::mem::take(&mut values).split_at_mut(stored);
+        let (own_values, rest) = std::mem::take(&mut values).split_at_mut(stored * parts);
         values = rest;
         let (own_columns, rest) = std::mem::take(&mut columns).split_at_mut(stored);
         columns = rest;

@@ -9,7 +9,7 @@ use eigenforge_runtime::{
     Arguments, Buffer, Device, DeviceError, HostTable, Kernel, NamedTables, OnDevice, Scalar, Vector, trace,
 };
 use eigenforge_templates::exact::IndexWord;
-use eigenforge_templates::sparse::{RowStorage, SparsePlan};
+use eigenforge_templates::sparse::{ColumnWord, RowStorage, SparsePlan};
 use eigenforge_templates::{Launch, ScalarType};
 use std::collections::hash_map::{Entry, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -142,23 +142,33 @@ pub fn plans_by_vectors(plan: &SparsePlan, target: Target) -> Vec<SparsePlan> {
         }
         fits(&without).then_some(without)
     };
-    let most = (1..=MOST_VECTORS as u32).rev().find(|vectors| of(*vectors).is_some()).unwrap_or(1);
+    let most = MOST_VECTORS as u32 / plan.numbers.parts() as u32;
+    let most = (1..=most).rev().find(|vectors| of(*vectors).is_some()).unwrap_or(1);
     (1..=most).map(|vectors| of(vectors).unwrap_or_else(|| plan.with_vectors(vectors))).collect()
+}
+
+impl Values {
+    fn table(&self) -> HostTable<'_> {
+        match self {
+            Values::F64(values) => HostTable::from(values),
+            Values::F32(values) => HostTable::from(values),
+        }
+    }
 }
 
 /// Uploads the tables to the device, if they fit.
 pub(super) fn upload(stored: Stored, device: &Device) -> Result<(SparsePlan, NamedTables), SparseError> {
     let _uploading = trace::span("set up", "matrix to the device");
-    let Stored { plan, block_start, parts, .. } = stored;
+    let Stored { plan, block_start, parts, dictionary, .. } = stored;
     let collected = plan.halo.map_or(0, |_| plan.scalar.bytes() as u64 * plan.collected());
     device.check_memory(&format!("the matrix {}", plan.name), plan.matrix_bytes() + collected)?;
     let mut tables = NamedTables::new();
     tables.upload(device, "block_start", &block_start)?;
+    dictionary.map_or(Ok(()), |numbers| tables.upload(device, "dictionary", numbers.table()))?;
     for (number, (part, layout)) in parts.into_iter().zip(&plan.parts).enumerate() {
         let mut add = |name: &str, table| tables.upload(device, format!("{name}_{number}"), table);
-        match &part.values {
-            Values::F64(values) => add("values", HostTable::from(values))?,
-            Values::F32(values) => add("values", HostTable::from(values))?,
+        if layout.columns != ColumnWord::Coded32 {
+            add("values", part.values.table())?;
         }
         match &part.columns {
             Columns::U16(columns) => add("columns", HostTable::from(columns))?,

@@ -120,7 +120,7 @@ pub struct PartLayout {
     pub cut: RowCut,
     /// How it is stored.
     pub storage: StorageKind,
-    /// How its columns are written.
+    /// How its columns are written; [`ColumnWord::Coded32`] if they have codes in place of values.
     pub columns: ColumnWord,
     /// Lanes per row.
     pub lanes: u32,

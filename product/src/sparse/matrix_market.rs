@@ -1,11 +1,11 @@
 //! Matrix Market files, coordinate or array: `real`, `integer`, SciPy's `unsigned-integer`, `complex` or `pattern`; `general`, `symmetric`,
 //! `hermitian` or `skew-symmetric` (Boisvert, Pozo, Remington 1996).
 //!
-//! In: the text. Out: a [`HypercomplexMatrix`], or a [`Csr`] of real numbers; of a file that holds one triangle, the whole matrix. Repeated
+//! In: the text. Out: a [`Csr`] of real or complex numbers; of a file that holds one triangle, the whole matrix. Repeated
 //! elements are added. What is no such file is refused with the number of the line.
 
 use super::npz::{BYTES_A_NON_ZERO, of_triplets};
-use super::{Csr, CsrError, HypercomplexMatrix};
+use super::{Csr, CsrError};
 use eigenforge_runtime::input_file::{Lines, real_number};
 use eigenforge_runtime::{Device, DeviceError};
 use std::io::{self, BufRead};
@@ -104,6 +104,16 @@ pub enum MatrixMarketError {
         /// The value.
         found: String,
     },
+    /// A number with a fraction in a file of integers.
+    #[error(
+        "line {line}: expected a whole number in a file of the field `integer`, found '{found}'; numbers with fractions are `real`"
+    )]
+    Fraction {
+        /// Line, from 1.
+        line: usize,
+        /// The value.
+        found: String,
+    },
     /// A matrix of numbers that are not real where real ones are needed.
     #[error("the numbers are complex where real ones are needed")]
     Complex,
@@ -151,52 +161,29 @@ pub enum MatrixMarketError {
 /// Reads a matrix of real numbers.
 ///
 /// # Errors
-/// See [`HypercomplexMatrix::read_matrix_market`]; numbers that are not real.
+/// See [`Csr::read_matrix_market`]; numbers that are not real.
 pub fn read_matrix_market(text: impl BufRead) -> Result<Csr, MatrixMarketError> {
-    HypercomplexMatrix::read_matrix_market(text)?.into_real().ok_or(MatrixMarketError::Complex)
+    Csr::read_matrix_market(text)?.into_real().ok_or(MatrixMarketError::Complex)
 }
 
-impl HypercomplexMatrix {
-    /// Reads a matrix of real or complex numbers.
+impl Csr {
+    /// Reads a matrix of real or complex numbers; complex ones without imaginary parts are taken as real ones.
     ///
     /// # Errors
     /// With the line: a text in another format, a matrix that is not square, an index out of range, a value that is not
     /// finite, too few or too many elements.
-    pub fn read_matrix_market(text: impl BufRead) -> Result<HypercomplexMatrix, MatrixMarketError> {
+    pub fn read_matrix_market(text: impl BufRead) -> Result<Csr, MatrixMarketError> {
         let mut lines = Lines::new(text);
         let header = lines.next()?.ok_or(MatrixMarketError::NoLines)?.text()?;
         let kind = Kind::parse(header).ok_or_else(|| MatrixMarketError::Header { found: shown(header) })?;
         let (rows, expected) = kind.sizes(&mut lines)?;
         let bytes = expected.saturating_mul(BYTES_A_NON_ZERO * kind.parts() as u64).saturating_add(8 * rows);
         Device::cpu().check_memory(&format!("a matrix of {rows} rows and {expected} non-zeros"), bytes)?;
-        let mut parts: Vec<Vec<(u32, u32, f64)>> = vec![Vec::new(); kind.parts()];
-        let (mut found, mut place) = (0u64, kind.first(rows));
-        while let Some((line, text)) = next(&mut lines)? {
-            found += 1;
-            if found > expected {
-                return Err(MatrixMarketError::Count { line, found, expected });
-            }
-            let words: Vec<&str> = text.split_whitespace().collect();
-            let element = Element { kind: &kind, line, text, words: &words };
-            let (row, column) = if kind.is_array { place } else { element.place(rows)? };
-            let value = element.value()?;
-            element.check_diagonal((row, column), value)?;
-            for (part, triplets) in parts.iter_mut().enumerate() {
-                // A list of all elements says nothing by its zeros.
-                if !kind.is_array || value[part] != 0.0 {
-                    triplets.push((row as u32, column as u32, value[part]));
-                    if let Some(mirror) = kind.symmetry.mirror(part).filter(|_| row != column) {
-                        triplets.push((column as u32, row as u32, mirror * value[part]));
-                    }
-                }
-            }
-            place = kind.following(place, rows);
-        }
-        if found != expected {
-            return Err(MatrixMarketError::Count { line: lines.number() as usize, found, expected });
-        }
-        let parts = parts.into_iter().map(|triplets| of_triplets(rows as usize, triplets));
-        Ok(HypercomplexMatrix::new(parts.collect::<Result<Vec<Csr>, CsrError>>()?))
+        let matrix = match kind.parts() {
+            1 => kind.elements::<1>(&mut lines, rows, expected)?,
+            _ => kind.elements::<2>(&mut lines, rows, expected)?,
+        };
+        Ok(matrix.with_fewest_parts())
     }
 }
 
@@ -223,12 +210,17 @@ enum Symmetry {
 
 impl Symmetry {
     /// The sign of a part of A(j, i) where the file holds A(i, j) alone.
-    fn mirror(self, part: usize) -> Option<f64> {
+    fn mirror(self, part: usize) -> f64 {
         match self {
-            Symmetry::General => None,
-            Symmetry::Symmetric => Some(1.0),
-            Symmetry::Hermitian => Some(if part == 0 { 1.0 } else { -1.0 }),
-            Symmetry::Skew => Some(-1.0),
+            Symmetry::General | Symmetry::Symmetric => 1.0,
+            Symmetry::Hermitian => {
+                if part == 0 {
+                    1.0
+                } else {
+                    -1.0
+                }
+            }
+            Symmetry::Skew => -1.0,
         }
     }
 }
@@ -280,6 +272,41 @@ impl Kind {
     /// Real parts of a number.
     fn parts(&self) -> usize {
         if self.field == Field::Complex { 2 } else { 1 }
+    }
+
+    /// The elements of a file, of numbers of so many parts.
+    fn elements<const PARTS: usize>(
+        &self,
+        lines: &mut Lines<impl BufRead>,
+        rows: u64,
+        expected: u64,
+    ) -> Result<Csr, MatrixMarketError> {
+        let (mut triplets, mut found, mut place) = (Vec::new(), 0u64, self.first(rows));
+        while let Some((line, text)) = next(lines)? {
+            found += 1;
+            if found > expected {
+                return Err(MatrixMarketError::Count { line, found, expected });
+            }
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let element = Element { kind: self, line, text, words: &words };
+            let (row, column) = if self.is_array { place } else { element.place(rows)? };
+            let value = element.value()?;
+            element.check_diagonal((row, column), value)?;
+            let number: [f64; PARTS] = std::array::from_fn(|part| value[part]);
+            // A list of all elements says nothing by its zeros.
+            if !self.is_array || number.iter().any(|part| *part != 0.0) {
+                triplets.push((row as u32, column as u32, number));
+                if self.symmetry != Symmetry::General && row != column {
+                    let mirror = std::array::from_fn(|part| self.symmetry.mirror(part) * number[part]);
+                    triplets.push((column as u32, row as u32, mirror));
+                }
+            }
+            place = self.following(place, rows);
+        }
+        if found != expected {
+            return Err(MatrixMarketError::Count { line: lines.number() as usize, found, expected });
+        }
+        Ok(of_triplets(rows as usize, triplets)?)
     }
 
     /// Rows and listed elements.
@@ -381,6 +408,9 @@ impl Element<'_> {
             if self.kind.field == Field::Integer && word.parse().is_ok_and(rounded) {
                 return Err(MatrixMarketError::Rounded { line, found });
             }
+            if self.kind.field == Field::Integer && value.is_finite() && value.fract() != 0.0 {
+                return Err(MatrixMarketError::Fraction { line, found });
+            }
             if value.is_finite() { Ok(value) } else { Err(MatrixMarketError::Value { line, found }) }
         };
         // Of too few words there is no place; too many are refused here.
@@ -433,7 +463,7 @@ mod tests {
 
     #[test]
     fn complex_numbers_and_arrays() {
-        let read = |text: &str| HypercomplexMatrix::read_matrix_market(text.as_bytes()).unwrap();
+        let read = |text: &str| Csr::read_matrix_market(text.as_bytes()).unwrap();
         let same = |first: &str, others: &[&str]| {
             let first = read(&format!("%%MatrixMarket matrix {first}"));
             for other in others {
@@ -447,10 +477,10 @@ mod tests {
         );
         assert!(hermitian.check_hermitian(0.0).is_ok());
         for listed in ["hermitian\n2 2\n3 0\n1 -2\n5 0\n", "general\n2 2\n3 0\n1 -2\n1 2\n5 0\n"] {
-            let image = read(&format!("%%MatrixMarket matrix array complex {listed}")).into_real_image().unwrap();
-            let rows: Vec<Vec<f64>> = (0..4).map(|i| (0..4).map(|j| image.element(i, j)).collect()).collect();
-            let expected = [[3.0, 1.0, 0.0, -2.0], [1.0, 5.0, 2.0, 0.0], [0.0, 2.0, 3.0, 1.0], [-2.0, 0.0, 1.0, 5.0]];
-            assert_eq!(rows, expected);
+            let matrix = read(&format!("%%MatrixMarket matrix array complex {listed}"));
+            let complex = |row: usize, column: u32| matrix.number(row, column)[..2].to_vec();
+            let found = [complex(0, 0), complex(0, 1), complex(1, 0), complex(1, 1)];
+            assert_eq!(found, [[3.0, 0.0], [1.0, 2.0], [1.0, -2.0], [5.0, 0.0]]);
         }
         same(
             "coordinate real skew-symmetric\n3 3 3\n2 1 4\n3 1 5\n3 2 6\n",
@@ -511,6 +541,7 @@ mod tests {
                 format!("{header}9 9 18446744073709551615\n"),
                 "a matrix of 9 rows and 18446744073709551615 non-zeros needs",
             ),
+            (format!("{}2 2 1\n1 1 1.5\n", header.replace("real", "integer")), "line 3: expected a whole number"),
             (format!("{}2 2 1\n1 1 9007199254740993\n", header.replace("real", "integer")), "line 3: 9007199254740993"),
             (
                 format!("{}2 2 1\n1 1 18446744073709551615\n", header.replace("real", "unsigned-integer")),

@@ -38,10 +38,11 @@ pub enum SparseError {
     Device(#[from] DeviceError),
 }
 
-/// A sparse matrix on one device.
+/// A sparse matrix on one device. A vector has the real parts of its numbers side by side.
 pub struct SparseOperator {
     device: Device,
-    rows: usize,
+    /// Elements of a vector.
+    length: usize,
     norm_bound: f64,
     cost: Cost,
     diagonal: Arc<Vec<f64>>,
@@ -94,7 +95,7 @@ impl SparseOperator {
         let stored = {
             let _storing = trace::span("set up", "matrix to its format");
             // A vector that is too short to be spread stays on the first card, and so does the multiply.
-            let cards = device.cards_for((matrix.rows() * wish.scalar.bytes()) as u64)?;
+            let cards = device.cards_for((matrix.vector_length() * wish.scalar.bytes()) as u64)?;
             Stored::on_cards(name, &matrix, layout, wish.scalar, wish.values, cards)?
         };
         SparseOperator::with_stored(&matrix, stored, device)
@@ -106,24 +107,25 @@ impl SparseOperator {
     /// Device errors.
     pub fn with_stored(matrix: &Csr, stored: Stored, device: &Device) -> Result<SparseOperator, SparseError> {
         device.check_work(&format!("one multiply of {}", stored.plan.name), stored.plan.cost().flops)?;
-        let (rows, diagonal) = (matrix.rows(), diagonal(matrix));
-        let (cost, norm_bound) = (stored.plan.cost(), matrix.largest_row_sum(0..rows));
+        let (length, diagonal) = (matrix.vector_length(), diagonal(matrix));
+        let (cost, norm_bound) = (stored.plan.cost(), matrix.largest_row_sum(0..matrix.rows()));
         let engine = if stored.plan.is_half() {
             Engine::Half(Box::new(Half::new(stored, &diagonal, norm_bound, device)?))
         } else {
             Engine::Kernels(Box::new(Kernels::new(stored, &diagonal, device)?))
         };
-        Ok(SparseOperator { device: device.clone(), rows, norm_bound, cost, diagonal: Arc::new(diagonal), engine })
+        Ok(SparseOperator { device: device.clone(), length, norm_bound, cost, diagonal: Arc::new(diagonal), engine })
     }
 
     /// On the cores, coded where values are few.
     fn on_cpu(matrix: Arc<Csr>, device: &Device) -> SparseOperator {
         let (rows, norm_bound) = (matrix.rows(), matrix.largest_row_sum(0..matrix.rows()));
+        let length = matrix.vector_length();
         let diagonal = Arc::new(diagonal(&matrix));
         let own = CoreRows::new(matrix, 0..rows, true);
         SparseOperator {
             device: device.clone(),
-            rows,
+            length,
             norm_bound,
             cost: own.cost(),
             diagonal,
@@ -165,10 +167,10 @@ impl SparseOperator {
             return wrong("as many results as vectors".into(), format!("{} and {}", y.len(), x.len()));
         }
         let lengths = x.iter().map(|x| x.len()).chain(y.iter().map(|y| y.len()));
-        if let Some(length) = lengths.into_iter().find(|length| *length != self.rows) {
-            return wrong(format!("vectors of {} elements", self.rows), length.to_string());
+        if let Some(length) = lengths.into_iter().find(|length| *length != self.length) {
+            return wrong(format!("vectors of {} elements", self.length), length.to_string());
         }
-        if self.rows == 0 {
+        if self.length == 0 {
             return Ok(vec![0.0; x.len()]);
         }
         let mut dots = Vec::with_capacity(x.len());
@@ -194,14 +196,15 @@ impl SparseOperator {
     }
 }
 
-/// A(i, i) for all i.
+/// A(i, i) for all i, once for each part of a number; its real part, which is all of it in a Hermitian matrix.
 fn diagonal(matrix: &Csr) -> Vec<f64> {
-    (0..matrix.rows()).into_par_iter().map(|row| matrix.element(row, row as u32)).collect()
+    let element = |row: usize| std::iter::repeat_n(matrix.element(row, row as u32), matrix.parts());
+    (0..matrix.rows()).into_par_iter().flat_map_iter(element).collect()
 }
 
 impl<T: Scalar> LinearOperator<T> for SparseOperator {
     fn dimension(&self) -> usize {
-        self.rows
+        self.length
     }
 
     fn device(&self) -> &Device {
@@ -248,7 +251,7 @@ impl<T: Scalar> LinearOperator<T> for SparseOperator {
 
 impl FamilyError for SparseError {
     fn is_of_the_input(&self) -> bool {
-        matches!(self, SparseError::Layout(LayoutError::Asymmetric(_)))
+        matches!(self, SparseError::Layout(LayoutError::Asymmetric(_) | LayoutError::HalfOfNumbers(_)))
     }
 
     fn device(&self) -> Option<&DeviceError> {

@@ -1,6 +1,8 @@
 //! Which layouts of a ranking are worth timing on a card, and their names, by which an earlier choice is found again.
 
 use super::choose::{Candidate, FormatRanking};
+use super::layout::PartLayout;
+use eigenforge_templates::sparse::ColumnWord;
 
 /// Candidates within this factor of the model's best are timed, so many at most.
 const WORTH_TIMING: f64 = 2.5;
@@ -24,7 +26,9 @@ impl Candidate {
     /// Its name: format, lanes and windows of the parts, threads.
     pub fn name(&self) -> String {
         let parts = self.layout.parts.iter();
-        let parts: Vec<String> = parts.map(|part| format!("{} lanes, {} staged", part.lanes, part.staged)).collect();
+        let codes = |part: &PartLayout| if part.columns == ColumnWord::Coded32 { ", coded" } else { "" };
+        let name = |part: &PartLayout| format!("{} lanes, {} staged{}", part.lanes, part.staged, codes(part));
+        let parts: Vec<String> = parts.map(name).collect();
         format!("{}: {}; {} threads", self.format, parts.join(" + "), self.layout.threads)
     }
 

@@ -1,7 +1,7 @@
 //! Statistics of a matrix's rows, from which a format is chosen.
 //!
 //! In: a [`Csr`]. Out: non-zeros per row, as a histogram and its summary, and the bytes of the formats of Mahmoud,
-//! Hoffmann and Reza (2018, section 4.1) with 8-byte values and 4-byte columns.
+//! Hoffmann and Reza (2018, section 4.1) with 4-byte columns and 8 bytes for each real part of a value.
 
 use super::Csr;
 use super::hybrid::SYMMETRY;
@@ -110,7 +110,7 @@ impl Serialize for CountedFormat {
     }
 }
 
-/// Bytes of one format with 8-byte values and 4-byte columns.
+/// Bytes of one format with 4-byte columns and 8 bytes for each real part of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FormatBytes {
     /// The format.
@@ -120,21 +120,22 @@ pub struct FormatBytes {
 }
 
 /// CSR, ELLPACK, sliced ELLPACK of 32 rows in order, and the hybrid at `boundary`, counted as in the paper (Table 8); the
-/// hybrid includes start and end of each tail. For a symmetric matrix also its upper triangle in CSR, with the 64-bit
+/// hybrid includes start and end of each tail. For a real symmetric matrix also its upper triangle in CSR, with the 64-bit
 /// sums of its multiply.
 pub fn memory_table(matrix: &Csr, statistics: &RowStatistics, boundary: u32) -> Vec<FormatBytes> {
     let (rows, non_zeros) = (statistics.rows as u64, statistics.non_zeros);
+    let element = 4 + 8 * matrix.parts() as u64;
     let slices = matrix.row_start().windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<u64>>();
     let sliced: u64 = slices.chunks(32).map(|rows| 32 * rows.iter().max().copied().unwrap_or(0)).sum();
     let tail = statistics.tail(boundary);
     let ends = if tail > 0 { 8 * rows } else { 0 };
     let mut formats = vec![
-        (CountedFormat::Csr, 12 * non_zeros + 4 * (rows + 1)),
-        (CountedFormat::Ellpack, 12 * rows * u64::from(statistics.longest)),
-        (CountedFormat::SlicedEllpack, 12 * sliced + 4 * (rows.div_ceil(32) + 1)),
-        (CountedFormat::Hybrid { boundary }, 12 * (rows * u64::from(boundary) + tail) + ends),
+        (CountedFormat::Csr, element * non_zeros + 4 * (rows + 1)),
+        (CountedFormat::Ellpack, element * rows * u64::from(statistics.longest)),
+        (CountedFormat::SlicedEllpack, element * sliced + 4 * (rows.div_ceil(32) + 1)),
+        (CountedFormat::Hybrid { boundary }, element * (rows * u64::from(boundary) + tail) + ends),
     ];
-    if matrix.check_symmetric(SYMMETRY).is_ok() {
+    if matrix.kind().is_real() && matrix.check_symmetric(SYMMETRY).is_ok() {
         let of_row = |row: usize| (matrix.row(row).0.len() - matrix.diagonal_on(row)) as u64;
         let upper: u64 = (0..statistics.rows).into_par_iter().map(of_row).sum();
         formats.push((CountedFormat::SymmetricHalf, 12 * upper + 4 * (rows + 1) + 8 * rows));

@@ -5,6 +5,7 @@
 
 use crate::device::{Device, Vector};
 use crate::error::Result;
+use crate::operator::PartOrder;
 use crate::scalar::Scalar;
 use crate::vector_program::{Bind, Program};
 use eigenforge_templates::vector_program::VectorProgram;
@@ -141,6 +142,22 @@ impl Algebra {
             self.program::<T>("scale", || "program scale\nvectors x : inout\nscalars c\nx = c * x\n".into())?;
         program.run(&mut [Bind::Out(x)], &[c])?;
         Ok(())
+    }
+
+    /// The eigenvector v i beside v of complex numbers, or v j of quaternions: in each number the first half of the parts and the second
+    /// change places, and what was second changes its sign.
+    pub(super) fn partner<T: Scalar>(&self, x: &Vector<T>, order: PartOrder) -> Result<Vector<T>> {
+        let PartOrder::Numbers(parts) = order else { return self.turned(x) };
+        let negative = |part: &T| T::from_f64(-part.to_f64());
+        let turned = x
+            .download()?
+            .chunks(parts)
+            .flat_map(|number| {
+                let (first, second) = number.split_at(parts / 2);
+                second.iter().map(negative).chain(first.iter().copied()).collect::<Vec<T>>()
+            })
+            .collect::<Vec<T>>();
+        self.device.upload(&turned)
     }
 
     /// i x of a complex x that stands as its real parts and, after them, its imaginary parts.

@@ -10,7 +10,7 @@
 use super::algebra::Algebra;
 use crate::device::{Device, Vector};
 use crate::error::Result;
-use crate::operator::LinearOperator;
+use crate::operator::{LinearOperator, PartOrder};
 use crate::scalar::Scalar;
 use eigenforge_templates::Cost;
 use std::sync::{Mutex, PoisonError};
@@ -113,6 +113,10 @@ impl<T: Scalar> LinearOperator<T> for Filter<'_, T> {
     }
     fn is_complex(&self) -> bool {
         self.inner.is_complex()
+    }
+
+    fn part_order(&self) -> PartOrder {
+        self.inner.part_order()
     }
     fn norm_bound(&self) -> f64 {
         let [_, deepest] = self.window.scale();

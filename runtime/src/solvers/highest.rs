@@ -7,7 +7,7 @@ use super::algebra::Algebra;
 use super::{Eigenpairs, Level, Progress, SolveOptions, Solver, SpectrumPart, solve_lowest};
 use crate::device::{Device, ElementFunction, Vector};
 use crate::error::{Result, SolveError};
-use crate::operator::LinearOperator;
+use crate::operator::{LinearOperator, PartOrder};
 use crate::scalar::Scalar;
 use eigenforge_templates::{Cost, ElementFunctionText};
 use std::sync::Arc;
@@ -58,6 +58,10 @@ impl<T: Scalar> LinearOperator<T> for Negated<'_, T> {
     }
     fn is_complex(&self) -> bool {
         self.inner.is_complex()
+    }
+
+    fn part_order(&self) -> PartOrder {
+        self.inner.part_order()
     }
     fn norm_bound(&self) -> f64 {
         self.inner.norm_bound()

@@ -1,6 +1,6 @@
 //! Checks that the text can be written for a plan. A plan may come from a file.
 
-use super::{ColumnWord, PartPlan, RowStorage, SparsePlan};
+use super::{ColumnWord, DictionaryPlan, PartPlan, RowStorage, SparsePlan};
 
 /// An inconsistent plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,7 +19,7 @@ pub enum SparsePlanError {
     },
     /// The upper triangle combined with something its kernels do not support.
     #[error(
-        "the plan of {name} stores the upper triangle of a symmetric matrix; that takes one part, one vector, absolute \
+        "the plan of {name} stores the upper triangle of a symmetric matrix; that takes real numbers, one part, one vector, absolute \
          columns counted from 0, and no window of x in shared memory"
     )]
     Half {
@@ -37,6 +37,9 @@ pub enum SparsePlanError {
 /// Local rows of a block have 15 bits, with one number for "none", and a bit for "nothing in this part".
 pub(super) const MOST_BLOCK_ROWS: u32 = 32_736;
 
+/// Most real numbers of a row of x: sums of all of them are in registers.
+const MOST_WIDTH: u64 = 8;
+
 impl SparsePlan {
     /// Returns an error that names the first invalid number.
     pub fn check(&self) -> Result<(), SparsePlanError> {
@@ -49,6 +52,22 @@ impl SparsePlan {
         }
         if !(1..=8).contains(&self.vectors) {
             return refuse("vectors", u64::from(self.vectors), "1 to 8");
+        }
+        if u64::from(self.width()) > MOST_WIDTH {
+            return refuse("vectors", u64::from(self.vectors), "at most 4 of complex numbers, 2 of quaternions");
+        }
+        let coded = self.parts.iter().any(|part| part.columns == ColumnWord::Coded32);
+        let room = self.dictionary.map(|DictionaryPlan { numbers, column_bits }| {
+            let (columns, codes) = (1u64 << column_bits.min(32), 1u64 << 32u32.saturating_sub(column_bits));
+            self.rows <= columns && (1..=codes).contains(&u64::from(numbers))
+        });
+        if room != coded.then_some(true) {
+            let found = self.dictionary.map_or(0, |dictionary| u64::from(dictionary.numbers));
+            return refuse(
+                "dictionary.numbers",
+                found,
+                "those that codes have bits for beside the columns; none without codes",
+            );
         }
         if self.threads == 0 || !self.threads.is_multiple_of(warp) || self.threads > 1024 {
             return refuse("threads", u64::from(self.threads), "whole warps, at most 1024");
@@ -88,8 +107,9 @@ impl SparsePlan {
             }
             if part.storage == RowStorage::UpperCsr {
                 let alone = self.parts.len() == 1 && self.vectors == 1;
-                let plain = part.staged == 0 && part.first_column == 0 && part.columns != ColumnWord::Delta16;
-                if !alone || !plain {
+                let absolute = matches!(part.columns, ColumnWord::Absolute16 | ColumnWord::Absolute32);
+                let plain = part.staged == 0 && part.first_column == 0 && absolute;
+                if !alone || !plain || !self.numbers.is_real() {
                     return Err(SparsePlanError::Half { name: self.name.clone() });
                 }
             }

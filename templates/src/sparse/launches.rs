@@ -3,7 +3,7 @@
 //! `interleave` for more than one vector, or `collect` where each of several cards collects what its rows need, `multiply`, and `multiply_finish`, which adds the partial sums of x·y of each
 //! vector, one block per vector.
 
-use super::{ColumnWord, HaloPlan, PartPlan, RowStorage, SparsePlan};
+use super::{ColumnWord, DictionaryPlan, HaloPlan, PartPlan, RowStorage, SparsePlan};
 use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Number, Parameter, multiply_finish};
 use crate::prototype::Prototype;
 
@@ -38,7 +38,7 @@ impl SparsePlan {
         let name = if self.halo.is_some() { "x_of_cards" } else { "x" };
         let interleaved = |access| Parameter::values(name, scalar, access, self.collected());
         let each = |name, access| {
-            let vector = move |v| Parameter::values(format!("{name}_{v}"), scalar, access, self.rows);
+            let vector = move |v| Parameter::values(format!("{name}_{v}"), scalar, access, self.vector_length());
             (0..vectors).map(vector)
         };
         let mut kernels = vec![];
@@ -85,6 +85,11 @@ impl SparsePlan {
     pub fn tables(&self) -> Vec<Parameter> {
         let mut tables = vec![Parameter::table("block_start", Element::U32, u64::from(self.blocks) + 1)];
         tables.extend(self.parts.iter().enumerate().flat_map(|(number, part)| self.part_tables(number, part)));
+        let parts = self.number_parts();
+        let dictionary = |plan: DictionaryPlan| {
+            Parameter::table("dictionary", self.values.element(), u64::from(plan.numbers) * parts)
+        };
+        tables.extend(self.dictionary.map(dictionary));
         tables.extend(self.halo.map(halo_places));
         tables
     }
@@ -101,12 +106,14 @@ impl SparsePlan {
         let name = |table: &str| format!("{table}_{number}");
         let column = match part.columns {
             ColumnWord::Absolute16 | ColumnWord::Delta16 => Element::U16,
-            ColumnWord::Absolute32 => Element::U32,
+            ColumnWord::Absolute32 | ColumnWord::Coded32 => Element::U32,
         };
-        let mut tables = vec![
-            Parameter::table(name("values"), self.values.element(), part.stored()),
-            Parameter::table(name("columns"), column, part.stored()),
-        ];
+        let mut tables = Vec::new();
+        if part.columns != ColumnWord::Coded32 {
+            let length = part.stored() * self.number_parts();
+            tables.push(Parameter::table(name("values"), self.values.element(), length));
+        }
+        tables.push(Parameter::table(name("columns"), column, part.stored()));
         if part.columns == ColumnWord::Delta16 {
             tables.push(Parameter::table(name("base"), Element::U32, part.bases(self.slots())));
         }

@@ -9,6 +9,7 @@
 //! *slice*. ELLPACK parts are stored slice by slice and step by step, all lanes of a warp with `pack` elements per step, so that a
 //! warp's load is contiguous for any number of lanes; CSR parts are stored row by row, each row padded to whole packs.
 
+use super::NumberKind;
 use crate::exact::IndexWord;
 use crate::text::Cost;
 use crate::{ScalarType, Warp};
@@ -24,6 +25,9 @@ pub enum ColumnWord {
     Absolute32,
     /// 16 bits relative to the previous column in the same lane; each lane of each row begins with a 32-bit column.
     Delta16,
+    /// 32 bits: in the lowest the column, relative to the part's first column, and above it the code of the value in the dictionary
+    /// of the matrix. Such a part stores no values.
+    Coded32,
 }
 
 impl ColumnWord {
@@ -31,7 +35,7 @@ impl ColumnWord {
     pub fn bytes(self) -> u64 {
         match self {
             ColumnWord::Absolute16 | ColumnWord::Delta16 => 2,
-            ColumnWord::Absolute32 => 4,
+            ColumnWord::Absolute32 | ColumnWord::Coded32 => 4,
         }
     }
 }
@@ -92,7 +96,7 @@ impl PartPlan {
     pub fn bases(&self, rows: u64) -> u64 {
         match self.columns {
             ColumnWord::Delta16 => rows * u64::from(self.lanes),
-            ColumnWord::Absolute16 | ColumnWord::Absolute32 => 0,
+            ColumnWord::Absolute16 | ColumnWord::Absolute32 | ColumnWord::Coded32 => 0,
         }
     }
 }
@@ -111,6 +115,15 @@ pub struct HaloPlan {
     pub listed: u64,
 }
 
+/// The distinct values of a matrix with few of them, to which the codes of its elements point; the first is zero, for padding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DictionaryPlan {
+    /// Distinct numbers, the zero counted.
+    pub numbers: u32,
+    /// Bits of a word that hold the column; the code is above them.
+    pub column_bits: u32,
+}
+
 /// Every number of a sparse multiply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SparsePlan {
@@ -122,6 +135,12 @@ pub struct SparsePlan {
     pub warp: Warp,
     /// Number type of the stored values.
     pub values: ScalarType,
+    /// The kind of numbers of the matrix; x and y hold the parts of each number side by side.
+    #[serde(default, skip_serializing_if = "NumberKind::is_real")]
+    pub numbers: NumberKind,
+    /// The distinct values, where parts have codes in place of values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dictionary: Option<DictionaryPlan>,
     /// Number of rows and of columns.
     pub rows: u64,
     /// Vectors multiplied at once, 1 to 8; several are interleaved first, so that the matrix is read once and a gather
@@ -169,7 +188,8 @@ impl SparsePlan {
 
     /// Bytes of a stored part, including its tables.
     pub fn part_bytes(&self, part: &PartPlan) -> u64 {
-        let element = self.values.bytes() as u64 + part.columns.bytes();
+        let value = if part.columns == ColumnWord::Coded32 { 0 } else { self.number_bytes() };
+        let element = value + part.columns.bytes();
         let order = if part.storage == RowStorage::SlicedEll { 2 * self.slots() } else { 0 };
         part.stored() * element
             + self.start_count(part) * self.starts.bytes() as u64
@@ -177,26 +197,47 @@ impl SparsePlan {
             + order
     }
 
+    /// Real parts of a number.
+    pub fn number_parts(&self) -> u64 {
+        self.numbers.parts() as u64
+    }
+
+    /// Bytes of a stored value.
+    pub fn number_bytes(&self) -> u64 {
+        self.number_parts() * self.values.bytes() as u64
+    }
+
+    /// Elements of a vector: the real parts of its numbers.
+    pub fn vector_length(&self) -> u64 {
+        self.rows * self.number_parts()
+    }
+
+    /// Bytes of the distinct values, where elements have codes.
+    pub fn dictionary_bytes(&self) -> u64 {
+        self.dictionary.map_or(0, |dictionary| u64::from(dictionary.numbers) * self.number_bytes())
+    }
+
     /// Bytes of the whole stored matrix; for half of a matrix, including the integer sums.
     pub fn matrix_bytes(&self) -> u64 {
         let sums = if self.is_half() { 8 * self.rows } else { 0 };
-        self.parts.iter().map(|part| self.part_bytes(part)).sum::<u64>() + sums
+        self.parts.iter().map(|part| self.part_bytes(part)).sum::<u64>() + self.dictionary_bytes() + sums
     }
 
     /// The stored matrix read once, x read once and y written once; two operations per non-zero and vector, four if it
-    /// represents two.
+    /// represents two; of complex numbers 8, of quaternions 32.
     pub fn cost(&self) -> Cost {
         let vectors = f64::from(self.vectors);
-        let each = if self.is_half() { 4.0 } else { 2.0 };
+        let each = if self.is_half() { 4.0 } else { self.numbers.product_flops() as f64 };
         Cost {
             flops: each * vectors * self.non_zeros() as f64,
-            bytes: self.matrix_bytes() as f64 + 2.0 * vectors * self.rows as f64 * self.scalar.bytes() as f64,
+            bytes: self.matrix_bytes() as f64
+                + 2.0 * vectors * self.vector_length() as f64 * self.scalar.bytes() as f64,
         }
     }
 
-    /// Numbers per row of interleaved vectors: a power of two, padded with zeros, so that pieces of 16 bytes are aligned.
+    /// Real numbers per row of interleaved vectors: a power of two, padded with zeros, so that pieces of 16 bytes are aligned.
     pub fn width(&self) -> u32 {
-        self.vectors.max(1).next_power_of_two()
+        self.vectors.max(1).next_power_of_two() * self.numbers.parts() as u32
     }
 
     /// Elements of x as the multiply reads them: interleaved, and for each of several cards.
@@ -205,14 +246,15 @@ impl SparsePlan {
         rows * u64::from(self.width())
     }
 
-    /// Pairs of vectors.
+    /// Pairs of vectors, or of parts of a row's numbers.
     pub fn pairs(&self) -> u32 {
         (self.width() / 2).max(1)
     }
 
     /// Whether the lanes of a part share non-zeros: a row needs one lane per pair, and its lanes advance together.
     pub fn shares(&self, part: &PartPlan) -> bool {
-        part.shared_by_pairs && self.vectors > 1 && part.lanes >= self.pairs() && part.storage != RowStorage::Csr
+        let several = self.vectors > 1 && self.numbers.is_real();
+        part.shared_by_pairs && several && part.lanes >= self.pairs() && part.storage != RowStorage::Csr
     }
 
     /// Bytes of shared memory for the window of x, in multiples of 16.
@@ -252,6 +294,7 @@ impl fmt::Display for PartPlan {
             ColumnWord::Absolute16 => "16-bit columns",
             ColumnWord::Absolute32 => "32-bit columns",
             ColumnWord::Delta16 => "16-bit column steps",
+            ColumnWord::Coded32 => "32 bits for column and code of the value",
         };
         let lanes = if self.lanes == 1 { "1 lane".into() } else { format!("{} lanes", self.lanes) };
         write!(f, ", {lanes} x {} a row, {columns}", self.pack)?;
@@ -266,6 +309,10 @@ impl fmt::Display for PartPlan {
 impl fmt::Display for SparsePlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts: Vec<String> = self.parts.iter().map(PartPlan::to_string).collect();
-        write!(f, "{}; {} blocks of {} threads", parts.join("; "), self.blocks, self.threads)
+        write!(f, "{}; {} blocks of {} threads", parts.join("; "), self.blocks, self.threads)?;
+        if !self.numbers.is_real() {
+            write!(f, "; {} numbers of {} bytes", self.numbers, self.number_bytes())?;
+        }
+        self.dictionary.map_or(Ok(()), |dictionary| write!(f, "; {} distinct values", dictionary.numbers - 1))
     }
 }

@@ -1,7 +1,7 @@
 //! Plan → CUDA text of a sparse multiply.
 
 use super::loads::{self, Load};
-use super::{ColumnWord, PartPlan, RowStorage, SparsePlan, SparsePlanError};
+use super::{ColumnWord, NumberKind, PartPlan, RowStorage, SparsePlan, SparsePlanError};
 use crate::ScalarType;
 use crate::files;
 use crate::prototype::{Declarations, entries};
@@ -13,6 +13,9 @@ use serde::Serialize;
 const BATCH_BYTES: u32 = 64;
 /// The same with several vectors, whose sums or pieces of x occupy registers.
 const BATCH_BYTES_OF_SEVERAL: u32 = 32;
+
+/// Bytes of a gather in one load.
+const BYTES_OF_GATHER: u64 = 16;
 
 #[derive(Serialize)]
 struct PartView {
@@ -67,9 +70,42 @@ struct Term {
     column: String,
 }
 
+/// The numbers of a matrix as the text writes them.
+#[derive(Serialize)]
+struct NumberView {
+    /// `complex`.
+    kind: String,
+    /// Names of the parts in the text.
+    parts: &'static [&'static str],
+    /// How one is written.
+    form: &'static str,
+}
+
+impl NumberView {
+    fn new(numbers: NumberKind) -> NumberView {
+        let (parts, form): (&[&str], &str) = match numbers {
+            NumberKind::Real => (&["re"], "re"),
+            NumberKind::Complex => (&["re", "im"], "re + im i"),
+            NumberKind::Quaternion => (&["a", "b", "c", "d"], "a + b i + c j + d k, i j = k"),
+        };
+        NumberView { kind: numbers.to_string(), parts, form }
+    }
+}
+
 #[derive(Serialize)]
 struct View<'a> {
     plan: &'a SparsePlan,
+    number: NumberView,
+    /// Whether numbers have several parts.
+    by_parts: bool,
+    /// Bits of the column in a word that has a code too, or 0; distinct values.
+    column_bits: u32,
+    distinct: u32,
+    /// The type in which a row is summed.
+    sum_type: &'static str,
+    /// Types of a value of the dictionary and of two.
+    dictionary_type: &'static str,
+    dictionary_pair: &'static str,
     prelude: String,
     value_type: &'a str,
     /// Two vectors at once.
@@ -94,6 +130,14 @@ struct View<'a> {
     non_zeros: u64,
 }
 
+/// The CUDA type of two.
+fn pair_of(scalar: ScalarType) -> &'static str {
+    match scalar {
+        ScalarType::F64 => "double2",
+        ScalarType::F32 => "float2",
+    }
+}
+
 impl SparsePlan {
     /// The CUDA text.
     ///
@@ -106,9 +150,16 @@ impl SparsePlan {
         let (vectors, kernels) = (self.vectors, self.kernels());
         let view = View {
             plan: self,
+            number: NumberView::new(self.numbers),
+            by_parts: !self.numbers.is_real(),
+            column_bits: self.dictionary.map_or(0, |dictionary| dictionary.column_bits),
+            distinct: self.dictionary.map_or(0, |dictionary| dictionary.numbers),
+            sum_type: if self.numbers.is_real() { "sum_t" } else { "number" },
+            dictionary_type: self.values.cuda(),
+            dictionary_pair: pair_of(self.values),
             prelude: self.warp.prelude(),
             value_type: self.scalar.cuda(),
-            pair: if self.scalar == ScalarType::F64 { "double2" } else { "float2" },
+            pair: pair_of(self.scalar),
             each: (0..vectors).collect(),
             pairs: (0..self.pairs()).collect(),
             width: self.width(),
@@ -135,9 +186,16 @@ impl SparsePlan {
 
     fn part_view(&self, number: usize, part: &PartPlan) -> PartView {
         let delta = part.columns == ColumnWord::Delta16;
-        let (shared, several) = (self.shares(part), self.vectors > 1);
-        let bytes = if several { BATCH_BYTES_OF_SEVERAL } else { BATCH_BYTES };
-        let room = (bytes / (part.pack * self.values.bytes() as u32)).max(1);
+        let real = self.numbers.is_real();
+        let (shared, several) = (self.shares(part), self.vectors > 1 && real);
+        let bytes = if self.vectors > 1 { BATCH_BYTES_OF_SEVERAL } else { BATCH_BYTES };
+        let element = match part.columns {
+            ColumnWord::Coded32 if real => part.columns.bytes(),
+            // Of numbers what a gather brings is held as well.
+            ColumnWord::Coded32 => BYTES_OF_GATHER,
+            _ => self.number_bytes(),
+        };
+        let room = (bytes / (part.pack * element as u32)).max(1);
         let batch_size = match part.storage {
             // A number of steps that divides evenly, if there is one.
             RowStorage::Ell { steps } if room >= 4 => {
@@ -157,6 +215,7 @@ impl SparsePlan {
         let base =
             if part.staged > 0 && part.first_column > 0 { format!(" - {}u", part.first_column) } else { String::new() };
         let pairs = self.pairs();
+        let sums = if real { self.width() } else { self.vectors };
         let to_pairs = several && part.lanes >= pairs;
         PartView {
             number,
@@ -175,8 +234,8 @@ impl SparsePlan {
             delta,
             shared,
             transposed: several && !shared && part.lanes >= pairs && pairs > 1,
-            sums: (0..if shared { 2 } else { self.width() }).collect(),
-            reduced: (0..if to_pairs { self.width().min(2) } else { self.width() }).collect(),
+            sums: (0..if shared { 2 } else { sums }).collect(),
+            reduced: (0..if to_pairs { sums.min(2) } else { sums }).collect(),
             lanes_left: if to_pairs { pairs } else { 1 },
             start: if self.starts.bytes() == 8 { "u64" } else { "u32" },
             first: number == 0,
@@ -190,9 +249,24 @@ impl SparsePlan {
     /// Pack `pack` of a batch of part `number`.
     pub(super) fn pack_view(&self, number: usize, part: &PartPlan, pack: u32) -> PackView {
         let at = if pack == 0 { "k".to_string() } else { format!("k + {pack} * STRIDE") };
-        let values = loads::values(self.values, part.pack, &format!("values_{number}"), &at, pack);
         let columns = loads::columns(part.columns.bytes(), part.pack, &format!("columns_{number}"), &at, pack);
         let load = |Load { declaration, name, from }| LoadView { declaration, name, from };
+        if part.columns == ColumnWord::Coded32 {
+            let value = if self.numbers.is_real() {
+                "(sum_t)dictionary[@ >> COLUMN_BITS]"
+            } else {
+                "number_of_code(dictionary, @ >> COLUMN_BITS)"
+            };
+            let term =
+                |word: &String| Term { value: value.replace('@', word), column: format!("({word} & COLUMN_MASK)") };
+            let terms = columns.elements.iter().map(term).collect();
+            return PackView { number: pack, loads: columns.loads.into_iter().map(load).collect(), terms };
+        }
+        let table = format!("values_{number}");
+        let values = match self.numbers {
+            NumberKind::Real => loads::values(self.values, part.pack, &table, &at, pack),
+            kind => loads::numbers((self.values, kind), part.pack, (&table, part.stored()), &at, pack),
+        };
         let term = |(value, column)| Term { value, column };
         PackView {
             number: pack,

@@ -422,6 +422,12 @@ pub const ROWS: &[Row] = &[
     row("bench ci", "details", C, &["@C", "--device", "cpu", "--repeats", "1"], &["--details"], Shows("as stored here")),
     row("bench ci", "repeats", C, &["@C", "--device", "cpu"], &["--repeats", "1"], Runs("18,441")),
     row("bench ci", "direct", C, &["synthetic:32768:1", "--device", "cpu"], &["--direct"], Refused(&["synthetic:32768:1"])),
+    // bench spmv
+    row("bench spmv", "", M, &["--rows", "64", "--device", "cpu", "--repeats", "1"], &[], Runs("Hofstadter torus 8 x 8")),
+    row("bench spmv", "device", M, &["--rows", "64", "--repeats", "1"], &["--device", "cpu"], Runs("threads)")),
+    row("bench spmv", "rows", M, &["--device", "cpu", "--repeats", "1"], &["--rows", "64"], Runs("random quaternions, 16 a row | 64 |")),
+    row("bench spmv", "details", M, &["--rows", "64", "--device", "cpu", "--repeats", "1"], &["--details"], Shows("as stored here")),
+    row("bench spmv", "repeats", M, &["--rows", "64", "--device", "cpu"], &["--repeats", "1"], Runs("its complex image")),
     // bench dmrg
     row("bench dmrg", "random-chains", D, &["--device", "cpu"], &["--random-chains", "2"], Runs("random chains")),
     row("bench dmrg", "scales", D, &["--device", "cpu", "--random-chains", "2"], &["--scales"], Shows("chains with scales")),

@@ -2,7 +2,7 @@
 //! `format`.
 //!
 //! In: the file, and whether it holds the whole matrix or the upper triangle of a Hermitian one (A = U + triu(U, 1)†).
-//! Out: a [`HypercomplexMatrix`], or a [`Csr`] of real numbers. Values may be f64, f32 or integers, complex128 or complex64, or quaternions
+//! Out: a [`Csr`]. Values may be f64, f32 or integers, complex128 or complex64, or quaternions
 //! as rows of four real numbers; indices 32 or 64 bits; rows may have columns in any order, and
 //! equal ones are added. An archive without `format` holds a CSR matrix. Lengths are checked before anything is inflated, and memory is allocated only for data that are
 //! present.
@@ -12,7 +12,7 @@ mod vector;
 
 pub use vector::HypercomplexVector;
 
-use super::{Csr, CsrError, HypercomplexMatrix};
+use super::{Csr, CsrError, NumberKind};
 use array::ArrayHeader;
 use eigenforge_runtime::Device;
 use eigenforge_runtime::input_file::{FileKind, OpenedFile};
@@ -108,17 +108,18 @@ pub enum NpzError {
 /// # Errors
 /// A file that `save_npz` does not write, or whose arrays do not form a square matrix of finite real numbers.
 pub fn read_npz(file: &Path, triangle: Triangle) -> Result<Csr, NpzError> {
-    let matrix = HypercomplexMatrix::read_npz(file, triangle)?;
+    let matrix = Csr::read_npz(file, triangle)?;
     let reason = format!("is of {} numbers where real ones are needed", matrix.kind());
     matrix.into_real().ok_or_else(|| NpzError::Array { file: file.into(), array: "data", reason })
 }
 
-impl HypercomplexMatrix {
-    /// Reads a matrix of real numbers, of complex128 or complex64, or of quaternions: `data` of the shape (n, 4).
+impl Csr {
+    /// Reads a matrix of real numbers, of complex128 or complex64, or of quaternions: `data` of the shape (n, 4); numbers
+    /// whose other parts are all zero are taken as complex or real ones.
     ///
     /// # Errors
     /// A file that `save_npz` does not write, or whose arrays do not form a square matrix of finite numbers.
-    pub fn read_npz(file: &Path, triangle: Triangle) -> Result<HypercomplexMatrix, NpzError> {
+    pub fn read_npz(file: &Path, triangle: Triangle) -> Result<Csr, NpzError> {
         let mut archive = Archive::open(file)?;
         let rows = archive.rows()?;
         let by_columns = archive.is_by_columns()?;
@@ -146,9 +147,13 @@ impl HypercomplexMatrix {
         if !ends || indptr.windows(2).any(|pair| pair[0] > pair[1]) {
             return Err(archive.wrong("indptr", format!("does not ascend from 0 to {}", indices.len())));
         }
-        let stored = CompressedArrays { rows: rows as usize, by_columns, indptr, indices, values, parts };
-        let parts = (0..parts).map(|part| stored.part(part, triangle, file)).collect::<Result<Vec<Csr>, NpzError>>()?;
-        Ok(HypercomplexMatrix::new(parts))
+        let stored = CompressedArrays { rows: rows as usize, by_columns, indptr, indices, values };
+        let matrix = match parts {
+            1 => stored.matrix::<1>(triangle, file)?,
+            2 => stored.matrix::<2>(triangle, file)?,
+            _ => stored.matrix::<4>(triangle, file)?,
+        };
+        Ok(matrix.with_fewest_parts())
     }
 }
 
@@ -160,17 +165,21 @@ struct CompressedArrays {
     indices: Vec<i64>,
     /// The parts of each number in turn.
     values: Vec<f64>,
-    parts: usize,
 }
 
 impl CompressedArrays {
-    /// One part of its numbers as a matrix.
-    fn part(&self, part: usize, triangle: Triangle, file: &Path) -> Result<Csr, NpzError> {
+    /// The matrix of numbers of so many parts.
+    fn matrix<const PARTS: usize>(&self, triangle: Triangle, file: &Path) -> Result<Csr, NpzError> {
         let mut triplets = Vec::with_capacity(self.indices.len());
-        let conjugate = if part == 0 { 1.0 } else { -1.0 };
+        let (numbers, _) = self.values.as_chunks::<PARTS>();
+        let conjugate = |mut number: [f64; PARTS]| {
+            number[1..].iter_mut().for_each(|part| *part = -*part);
+            number
+        };
         for (line, pair) in self.indptr.windows(2).enumerate() {
-            for k in pair[0] as usize..pair[1] as usize {
-                let (row, column, value) = (line as u32, self.indices[k] as u32, self.values[k * self.parts + part]);
+            let own = pair[0] as usize..pair[1] as usize;
+            for (index, value) in self.indices[own.clone()].iter().zip(&numbers[own]) {
+                let (row, column, value) = (line as u32, *index as u32, *value);
                 let (row, column) = if self.by_columns { (column, row) } else { (row, column) };
                 triplets.push((row, column, value));
                 if triangle == Triangle::Upper {
@@ -178,7 +187,7 @@ impl CompressedArrays {
                         return Err(NpzError::BelowDiagonal { file: file.into(), row: row as usize, column });
                     }
                     if column > row {
-                        triplets.push((column, row, conjugate * value));
+                        triplets.push((column, row, conjugate(value)));
                     }
                 }
             }
@@ -196,12 +205,15 @@ pub fn read_npz_vector(file: &Path, array: &'static str) -> Result<Vec<f64>, Npz
 }
 
 /// Compressed rows from (row, column, value) in any order; repeated positions are added, in the order given.
-pub(super) fn of_triplets(rows: usize, mut triplets: Vec<(u32, u32, f64)>) -> Result<Csr, CsrError> {
+pub(super) fn of_triplets<const PARTS: usize>(
+    rows: usize,
+    mut triplets: Vec<(u32, u32, [f64; PARTS])>,
+) -> Result<Csr, CsrError> {
     triplets.par_sort_by_key(|(row, column, _)| (*row, *column)); // stable
     triplets.dedup_by(|next, kept| {
         let same = (next.0, next.1) == (kept.0, kept.1);
         if same {
-            kept.2 += next.2;
+            kept.2.iter_mut().zip(next.2).for_each(|(kept, next)| *kept += next);
         }
         same
     });
@@ -209,7 +221,12 @@ pub(super) fn of_triplets(rows: usize, mut triplets: Vec<(u32, u32, f64)>) -> Re
     triplets.iter().for_each(|(row, ..)| row_start[*row as usize + 1] += 1);
     (0..rows).for_each(|row| row_start[row + 1] += row_start[row]);
     let columns = triplets.iter().map(|(_, column, _)| *column).collect();
-    Csr::new(row_start, columns, triplets.iter().map(|(.., value)| *value).collect())
+    let kind = match PARTS {
+        1 => NumberKind::Real,
+        2 => NumberKind::Complex,
+        _ => NumberKind::Quaternion,
+    };
+    Csr::of_numbers(kind, row_start, columns, triplets.iter().flat_map(|(.., value)| value).copied().collect())
 }
 
 /// An open archive.

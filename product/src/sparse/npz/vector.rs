@@ -1,7 +1,7 @@
 //! A vector in an archive: of real numbers, complex numbers or quaternions.
 //!
-//! In: an array of the shape (n,), or (n, 4) of quaternions. Out: all real parts, after them all of i, of j and of k, as the real image of a
-//! [`HypercomplexMatrix`](super::super::HypercomplexMatrix) takes them; and back.
+//! In: an array of the shape (n,), or (n, 4) of quaternions. Out: the real parts of each number side by side, as a matrix multiplies them; and
+//! back.
 
 use super::super::NumberKind;
 use super::{Archive, NpzError};
@@ -17,15 +17,16 @@ use std::path::{Path, PathBuf};
 pub struct HypercomplexVector {
     /// The kind of its numbers.
     pub kind: NumberKind,
-    /// All real parts, after them all of i, of j and of k.
+    /// The real parts of each number side by side.
     pub parts: Vec<f64>,
 }
 
 impl HypercomplexVector {
-    /// Reads the vector that a matrix of such numbers and so many columns multiplies.
+    /// Reads the vector that a matrix of such numbers and so many columns multiplies. Its numbers are of the kind of the matrix, or of one
+    /// with more parts where the file has such.
     ///
     /// # Errors
-    /// No such array; another length; numbers that are not finite, or have parts that those of the matrix do not have.
+    /// No such array; another length; numbers that are not finite.
     pub fn read(
         file: &Path,
         array: &'static str,
@@ -38,14 +39,13 @@ impl HypercomplexVector {
         if values.len() != own * columns {
             return Err(wrong(format!("has {} numbers; the matrix has {columns} columns", values.len() / own)));
         }
-        if own > kind.parts() {
-            return Err(wrong(format!("has numbers of {own} parts, and the matrix {kind} ones")));
-        }
         if let Some(place) = values.iter().position(|value| !value.is_finite()) {
             return Err(wrong(format!("has {} at {}, which is not finite", values[place], place / own)));
         }
+        let kinds = [NumberKind::Real, NumberKind::Complex, NumberKind::Quaternion];
+        let kind = kinds.into_iter().find(|wider| wider.parts() >= own.max(kind.parts())).unwrap_or(kind);
         let mut parts = vec![0.0; kind.parts() * columns];
-        values.iter().enumerate().for_each(|(place, value)| parts[place % own * columns + place / own] = *value);
+        values.iter().enumerate().for_each(|(place, value)| parts[place / own * kind.parts() + place % own] = *value);
         Ok(HypercomplexVector { kind, parts })
     }
 
@@ -55,7 +55,7 @@ impl HypercomplexVector {
     /// A file that cannot be written.
     pub fn write(&self, file: &Path, array: &'static str) -> Result<PathBuf, ReportError> {
         let rows = self.parts.len() / self.kind.parts();
-        let part = |row: usize, part: usize| self.parts[part * rows + row];
+        let part = |row: usize, part: usize| self.parts[row * self.kind.parts() + part];
         publish(file, |opened| {
             let mut npz = NpzWriter::new(BufWriter::new(opened));
             let added = match self.kind {

@@ -164,7 +164,7 @@ fn add_partners<T: Scalar>(
         return Ok(());
     }
     for k in 0..main.vectors.len() {
-        let mut partner = run.algebra.turned(&main.vectors[k])?;
+        let mut partner = run.algebra.partner(&main.vectors[k], operator.part_order())?;
         let known: Vec<&Vector<T>> = main.vectors.iter().collect();
         let overlaps = run.algebra.gram(&known, &[&partner])?;
         let inside: f64 = overlaps.iter().map(|row| row[0] * row[0]).sum();
