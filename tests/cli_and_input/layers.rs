@@ -76,7 +76,7 @@ const LARGEST_CIRCLES: [(&str, usize); 13] = [
 /// each by itself), and methods and fields of public types. A change that needs more says why in its commit, and one that needs fewer
 /// lowers the number.
 const MOST_REACHED: [(&str, Surface); 11] = [
-    ("src", Surface { names: 201, members: 791 }),
+    ("src", Surface { names: 201, members: 792 }),
     ("core/src", Surface { names: 149, members: 489 }),
     ("product/src", Surface { names: 94, members: 300 }),
     ("exact/src", Surface { names: 58, members: 237 }),

@@ -242,13 +242,15 @@ fn multiply_numbers<T: Scalar, N: Number>(
 
 /// A row of complex numbers or quaternions times a vector, in two sums so that gathers overlap.
 fn row_times_numbers<T: Scalar, N: Number>(columns: &[u32], values: &[f64], x: &[T]) -> N {
-    let parts = N::PARTS;
     let mut sums = [N::new([0.0; 4]); 2];
-    for (k, (column, value)) in columns.iter().zip(values.chunks_exact(parts)).enumerate() {
-        let mut own = [0.0; 4];
-        let from = &x[*column as usize * parts..][..parts];
-        own.iter_mut().zip(from).for_each(|(own, x)| *own = x.to_f64());
-        sums[k % 2] = sums[k % 2].plus(N::first_of(value).times(N::new(own)));
+    let (pairs, rest) = columns.as_chunks::<2>();
+    for (pair, columns) in pairs.iter().enumerate() {
+        for k in 0..2 {
+            sums[k] = sums[k].plus(N::at(values, 2 * pair + k).times(N::at(x, columns[k] as usize)));
+        }
+    }
+    if let [column] = rest {
+        sums[0] = sums[0].plus(N::at(values, 2 * pairs.len()).times(N::at(x, *column as usize)));
     }
     sums[0].plus(sums[1])
 }

@@ -3,6 +3,7 @@
 //! A matrix element stands on the left of a vector's, so that A (v q) = (A v) q for every number q. Vectors hold the real parts of each
 //! number side by side.
 
+use eigenforge_runtime::Scalar;
 use num_complex::Complex64;
 
 /// A quaternion by its parts of 1, i, j and k.
@@ -31,12 +32,11 @@ pub(crate) trait Number: Copy + Send + Sync {
     /// Its real multiple.
     fn scaled(self, factor: f64) -> Self;
 
-    /// The first number of a list of parts.
+    /// The number at a place of a list of parts. (A copy of a part of an array would call `memcpy`, ten times as long as the arithmetic.)
     #[inline(always)]
-    fn first_of(list: &[f64]) -> Self {
-        let mut parts = [0.0; 4];
-        parts[..Self::PARTS].copy_from_slice(&list[..Self::PARTS]);
-        Self::new(parts)
+    fn at<T: Scalar>(list: &[T], place: usize) -> Self {
+        let own = &list[Self::PARTS * place..][..Self::PARTS];
+        Self::new(std::array::from_fn(|part| if part < Self::PARTS { own[part].to_f64() } else { 0.0 }))
     }
 
     /// Its part of 1.
