@@ -4,8 +4,8 @@
 use super::number::{Number, Quaternion};
 use super::operator::MOST_VECTORS;
 use super::{CodedRows, Csr, NumberKind};
-use eigenforge_runtime::Scalar;
 use eigenforge_runtime::ranks::equal;
+use eigenforge_runtime::{PerScalar, Scalar};
 use eigenforge_templates::{Cost, ScalarType};
 use num_complex::Complex64;
 use rayon::prelude::*;
@@ -109,6 +109,19 @@ impl CoreRows {
 
     /// The elements of y_j = A x_j from `first` on; their parts of x_j·y_j.
     pub(crate) fn multiply<T: Scalar>(&self, x: &[&[T]], first: usize, y: &mut [&mut [T]]) -> Vec<f64> {
+        T::choose::<ProductOfType>(CoreRows::multiply_f64, CoreRows::multiply_f32)(self, x, first, y)
+    }
+
+    // The loops are compiled here, once for each type, and not again in every crate that calls them and may be compiled for size.
+    fn multiply_f64(&self, x: &[&[f64]], first: usize, y: &mut [&mut [f64]]) -> Vec<f64> {
+        self.multiply_in(x, first, y)
+    }
+
+    fn multiply_f32(&self, x: &[&[f32]], first: usize, y: &mut [&mut [f32]]) -> Vec<f64> {
+        self.multiply_in(x, first, y)
+    }
+
+    fn multiply_in<T: Scalar>(&self, x: &[&[T]], first: usize, y: &mut [&mut [T]]) -> Vec<f64> {
         match self {
             CoreRows::Coded(rows) => rows.multiply(x, first, y),
             CoreRows::Compressed(tasks) => {
@@ -120,6 +133,15 @@ impl CoreRows {
             }
         }
     }
+}
+
+/// A product with vectors of one type.
+type ProductFn<T> = fn(&CoreRows, &[&[T]], usize, &mut [&mut [T]]) -> Vec<f64>;
+
+struct ProductOfType;
+
+impl PerScalar for ProductOfType {
+    type Of<T: Scalar> = ProductFn<T>;
 }
 
 /// Rows of a matrix cut into tasks.
