@@ -297,6 +297,11 @@ impl Options {
             && self.states_of(sweep + 1) == last
     }
 
+    /// Sweeps at the start that have noise.
+    pub(crate) fn noisy_sweeps(&self) -> usize {
+        (0..self.sweeps).take_while(|sweep| self.noise_of(*sweep) > 0.0).count()
+    }
+
     /// Limits of each bond's solve in a sweep: the energy error is about the squared residual over the gap.
     pub fn davidson(&self, sweep: usize) -> DavidsonLimits {
         let best = (0.1 * self.tolerance.sqrt()).clamp(1e-9, 1e-4);

@@ -53,6 +53,8 @@ impl ChargeDraft {
         let (span, key, expected, found) = if values.value.len() != sites {
             let found = values.value.len().to_string();
             (&values.span, "values", format!("{sites} numbers, one per site"), found)
+        } else if values.value.iter().all(|value| *value == 0) {
+            (&values.span, "values", "a number that is not zero".into(), format!("{:?}", values.value))
         } else if declared.iter().any(|known| known.name() == name.value) {
             let found = format!("\"{}\"", name.value);
             (&name.span, "name", "a name that no other charge has".into(), found)

@@ -67,7 +67,8 @@ impl FcidumpHeader {
         let missing = |key, meaning| FcidumpError::MissingKey { key, meaning };
         let norb = find("NORB").ok_or(missing("NORB", "the number of spatial orbitals"))?.count()?;
         let electrons = find("NELEC").ok_or(missing("NELEC", "the number of electrons"))?.count()?;
-        let two_sz = find("MS2").map_or(Ok(0), Assignment::integer)?;
+        // Without MS2 as little spin as the electrons can have.
+        let two_sz = find("MS2").map_or(Ok((electrons % 2) as i64), Assignment::integer)?;
         let orbitals = match usize::try_from(norb) {
             Ok(orbitals @ 1..=MAX_ORBITALS) => orbitals,
             _ => return Err(FcidumpError::Orbitals { found: norb }),

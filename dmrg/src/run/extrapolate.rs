@@ -19,20 +19,27 @@ pub struct Extrapolated {
     pub points: usize,
 }
 
-/// Why there is no extrapolated energy of these points, which [`extrapolate`] did not take; `states` are the numbers of states that were
-/// asked for. Nothing where nothing was discarded.
-pub(crate) fn reason(points: &[(f64, f64)], states: &[usize], discarded: f64) -> Option<String> {
-    if discarded <= 0.0 {
+/// Weights up to this are rounding.
+const ROUNDING: f64 = 1e-14;
+
+/// Why [`extrapolate`] has no energy of these points, where `discarded` is more than rounding, and a list of states that would have one:
+/// `states` are those that were asked for, and the first `noisy` sweeps have noise.
+pub(crate) fn reason(points: &[(f64, f64)], states: &[usize], noisy: usize, discarded: f64) -> Option<String> {
+    let most = states.iter().copied().max().unwrap_or(1);
+    if discarded <= ROUNDING || most < 2 {
         return None;
     }
-    let most = states.iter().copied().max().unwrap_or(1);
-    let list = format!("such as states = [{0}, {0}, {0}, {most}, {most}]", (most / 2).max(1));
+    let list: Vec<String> = [(most / 2, noisy + 3), (most, 3)]
+        .into_iter()
+        .flat_map(|(states, sweeps)| std::iter::repeat_n(states.to_string(), sweeps))
+        .collect();
+    let list = format!("states = [{}]", list.join(", "));
     Some(match points.len() {
         settled @ ..2 => format!(
-            "sweeps without noise settled at {settled} number(s) of states, and a line takes two; give `states` as a list, {list}"
+            "sweeps without noise settled at {settled} number(s) of states, and a line takes two; give each several sweeps, such as {list}"
         ),
         _ => format!(
-            "the discarded weights are as good as equal; numbers of states farther apart, {list}, have a line through them"
+            "the discarded weights are as good as equal; numbers of states farther apart, such as {list}, have a line through them"
         ),
     })
 }
@@ -74,10 +81,13 @@ mod tests {
         assert_eq!(extrapolate(&[(1e-6, -1.0)]), None);
         assert_eq!(extrapolate(&[(1e-6, -1.0), (1e-6, -1.1)]), None);
         assert_eq!(extrapolate(&[(0.0, -1.0), (0.0, -1.0)]), None);
-        assert_eq!(reason(&[], &[64], 0.0), None, "exact");
-        let one = reason(&[(1e-6, -1.0)], &[64], 1e-6).unwrap();
-        assert!(one.contains("settled at 1 number(s)") && one.contains("states = [32, 32, 32, 64, 64]"), "{one}");
-        let equal = reason(&[(1e-6, -1.0), (1e-6, -1.1)], &[63, 64], 1e-6).unwrap();
+        assert_eq!((reason(&[], &[64], 0, 1e-20), reason(&[], &[1], 0, 0.1)), (None, None), "exact; nothing to halve");
+        let one = reason(&[(1e-6, -1.0)], &[64], 1, 1e-6).unwrap();
+        assert!(
+            one.contains("settled at 1 number(s)") && one.contains("states = [32, 32, 32, 32, 64, 64, 64]"),
+            "{one}"
+        );
+        let equal = reason(&[(1e-6, -1.0), (1e-6, -1.1)], &[63, 64], 0, 1e-6).unwrap();
         assert!(equal.contains("as good as equal"), "{equal}");
     }
 }

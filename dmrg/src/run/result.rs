@@ -152,7 +152,11 @@ impl SearchResult {
         let discarded = last_sweep(&self.progress.sweeps, &self.progress.growth).discarded;
         let search = SearchRecord {
             extrapolated,
-            not_extrapolated: if extrapolated.is_some() { None } else { reason(&points, &options.states, discarded) },
+            not_extrapolated: if extrapolated.is_some() {
+                None
+            } else {
+                reason(&points, &options.states, options.noisy_sweeps(), discarded)
+            },
             growth: self.progress.growth,
             sweeps: self.progress.sweeps,
             polish: self.polish,

@@ -56,6 +56,8 @@ impl Default for LevelRequest {
 
 /// Elements between T = 0 and 1 up to this part of the largest are rounding.
 const ROUNDING: f64 = 1e-11;
+/// An |H − Hᵀ| beyond this part of the largest |H| is told.
+const ASYMMETRIC: f64 = 1e-8;
 /// Components with less weight are not listed.
 const LEAST_WEIGHT: f64 = 1e-6;
 
@@ -99,6 +101,11 @@ impl Su3Spec {
             found.asymmetry = found.asymmetry.max(solved.asymmetry);
             found.isospin_mixing = found.isospin_mixing.max(solved.isospin_mixing);
             found.levels.extend(solved.levels);
+        }
+        if found.asymmetry > ASYMMETRIC {
+            found.warnings.push(
+                "H is not symmetric, levels are those of its symmetric part; is a tensor without its adjoint?".into(),
+            );
         }
         found.levels.sort_by(|a, b| a.energy.total_cmp(&b.energy).then(a.j.cmp(&b.j)));
         found.levels.truncate(request.count);

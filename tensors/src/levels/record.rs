@@ -36,6 +36,8 @@ pub struct NuclearLevels {
     pub isospin_mixing: f64,
     /// The largest deviation from orthogonality of a coefficient matrix.
     pub defect: f64,
+    /// What a careful reader must know.
+    pub warnings: Vec<String>,
     /// By energy.
     pub levels: Vec<NuclearLevel>,
     /// Wall-clock seconds.
@@ -88,6 +90,7 @@ impl NuclearLevels {
             asymmetry: 0.0,
             isospin_mixing: 0.0,
             defect,
+            warnings: Vec::new(),
             levels: Vec::new(),
             seconds: 0.0,
         }
@@ -133,12 +136,7 @@ impl fmt::Display for NuclearLevels {
         }
         write!(f, "\n|H - H^T| {:.1e}, H between T = 0 and 1 {:.1e}, ", self.asymmetry, self.isospin_mixing)?;
         writeln!(f, "both of the largest |H|; defect of the coefficients {:.1e}", self.defect)?;
-        if self.asymmetry > 1e-8 {
-            writeln!(
-                f,
-                "warning: H is not symmetric, levels are those of its symmetric part; is a tensor without its adjoint?"
-            )?;
-        }
+        self.warnings.iter().try_for_each(|warning| writeln!(f, "warning: {warning}"))?;
         writeln!(f, "{:.2} s", self.seconds)
     }
 }
