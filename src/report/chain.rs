@@ -184,7 +184,7 @@ impl ChainRecord {
             writeln!(out, "average      {:>17} of the energies by their weights", text(average))?;
         }
         if let Some(Extrapolated { energy, error, points }) = self.search.extrapolated {
-            let format = EnergyFormat::new([(energy, error)].into_iter());
+            let format = EnergyFormat::new([(energy, error)]);
             let energy = format.text(energy, error);
             writeln!(out, "extrapolated {energy:>17} +- {error:.1e} from {points} numbers of states")?;
         } else if let Some(why) = &self.search.not_extrapolated {
