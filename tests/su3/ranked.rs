@@ -22,7 +22,10 @@ fn transform(folder: &Path, input: &str, output: &str, more: &[&str]) -> String 
 fn the_quadrupole_operator_goes_to_tensors_and_back() {
     let folder = tempfile::tempdir().unwrap();
     let said = transform(folder.path(), QUADRUPOLE, "c.csv", &[]);
-    assert!(said.contains("operator of J0 = 2, even parity, N_max = 0") && said.contains("143 reduced elements"), "{said}");
+    assert!(
+        said.contains("operator of J0 = 2, even parity, N_max = 0") && said.contains("143 reduced elements"),
+        "{said}"
+    );
     assert!(said.contains("pn: where the norm sits in (λ0 μ0): (1 1) 100.0 %; in L0 S0: 2 0 100.0 %"), "{said}");
     let (strengths, json) = (path(folder.path(), "c.csv"), path(folder.path(), "c.json"));
     let report: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(json).unwrap()).unwrap();
@@ -53,7 +56,8 @@ fn the_quadrupole_operator_goes_to_tensors_and_back() {
 fn refused(arguments: &[&str]) -> String {
     let output = command(arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", text(&output.stderr));
-    text(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ")
+    let said = text(&output.stderr);
+    said.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -70,19 +74,44 @@ fn faults_of_operators_are_named() {
     let with = |row: &str| good.replacen('\n', &format!("\n{row}\n"), 1);
     let tail = |row: &str| format!("{good}{row}\n");
     for (name, table, verb, words) in [
-        ("J0 beyond the space", with("pn,0,0,0,0,0,1,0,1,0,1,0,1,9,1,1,0"), "", &["`J0`", "J0 up to 6", "N_max = 0", "`9`"][..]),
-        ("no triangle", tail("pn,0,0,0,0,0,1,0,1,0,1,0,1,2,0,1,0"), "", &["Jbra = 0, Jket = 1 and J0 = 2", "no triangle"]),
+        (
+            "J0 beyond the space",
+            with("pn,0,0,0,0,0,1,0,1,0,1,0,1,9,1,1,0"),
+            "",
+            &["`J0`", "J0 up to 6", "N_max = 0", "`9`"][..],
+        ),
+        (
+            "no triangle",
+            tail("pn,0,0,0,0,0,1,0,1,0,1,0,1,2,0,1,0"),
+            "",
+            &["Jbra = 0, Jket = 1 and J0 = 2", "no triangle"],
+        ),
         ("no such Jbra", tail("pn,0,0,0,0,0,1,0,1,0,1,0,1,2,3,1,0"), "", &["Jbra = 3", "2j = 1 and 1"]),
         ("another J0", tail("pn,0,0,0,0,0,1,0,1,0,1,0,1,1,1,1,0"), "", &["J0 = 2 as in the first row", "`1`"]),
         ("another parity", tail("pn,0,0,0,1,0,1,0,1,0,1,1,1,2,1,1,0"), "", &["same parity", "nc + nd = 1"]),
         ("NaN", good.replacen(&format!("{first}0e0"), &format!("{first}nan"), 1), "", &["a finite number", "`nan`"]),
         ("a row twice", tail(&format!("{first}0")), "", &["J = 1 | 1", "twice"]),
-        ("a missing row", good.replacen(&format!("{first}0e0\n"), "", 1), "", &["1 of 143 rows", "channel pn", "J = 1 | 1"]),
+        (
+            "a missing row",
+            good.replacen(&format!("{first}0e0\n"), "", 1),
+            "",
+            &["1 of 143 rows", "channel pn", "J = 1 | 1"],
+        ),
         ("no rows", good.lines().next().unwrap().to_string() + "\n", "", &["expected rows"]),
         ("elements as strengths", good.clone(), "--inverse", &["a column `lf`"]),
         ("strengths as elements", strengths.clone(), "", &["a column `la`"]),
-        ("a missing strength", strengths.trim_end().rsplit_once('\n').unwrap().0.into(), "--inverse", &["1 of 143 rows", "the tensor n = 1 1"]),
-        ("no such tensor", strengths.clone() + "pn,0,0,0,0,0,0,0,0,0,0,0,0,0,1,2,2,1,0\n", "--inverse", &["is not a tensor of J0 = 2"]),
+        (
+            "a missing strength",
+            strengths.trim_end().rsplit_once('\n').unwrap().0.to_string() + "\n",
+            "--inverse",
+            &["1 of 143 rows", "the tensor n = 1 1"],
+        ),
+        (
+            "no such tensor",
+            strengths.clone() + "pn,0,0,0,0,0,0,0,0,0,0,0,0,0,1,2,2,1,0\n",
+            "--inverse",
+            &["is not a tensor of J0 = 2"],
+        ),
     ] {
         let input = path(folder.path(), "bad.csv");
         std::fs::write(&input, table).unwrap();
@@ -98,14 +127,20 @@ fn faults_of_operators_are_named() {
         (&["--override", &folder_of], &["--override has no effect"]),
         (&["--trace", &folder_of], &["--trace has no effect"]),
         (&["--format", "binary"], &["--format binary is for scalars", "labels only"]),
-        (&["--memory", "1000"], &["J0 = 2", "N_max = 0", "1000 B", "--memory"]),
+        (&["--memory", "1000"], &["J0 = 2", "N_max = 0", "1.0 KiB", "--memory"]),
     ] {
-        let said = refused(&[&["transform", "--interaction", QUADRUPOLE, "--n-max", "0", "--output", &output], more].concat());
+        let said =
+            refused(&[&["transform", "--interaction", QUADRUPOLE, "--n-max", "0", "--output", &output], more].concat());
         words.iter().for_each(|word| assert!(said.contains(word), "{more:?}: {word} is not in {said}"));
     }
     let said = refused(&["elements", "--interaction", QUADRUPOLE, "--n-max", "0", "--output", &output]);
     assert!(said.contains("a scalar was expected") && said.contains("su3 transform"), "{said}");
     let said = refused(&["transform", "--interaction", QUADRUPOLE, "--n-max", "1", "--output", &output]);
     assert!(said.contains("--n-max 0"), "{said}");
+    let (model, table) = (path(folder.path(), "model.toml"), path(&root(), QUADRUPOLE));
+    let terms = format!("[su3]\ninteraction = {table:?}\nn_max = 0\noutput = {output:?}\n[hamiltonian]\nhw = 20.0\n");
+    std::fs::write(&model, terms).unwrap();
+    let said = refused(&["transform", &model]);
+    assert!(said.contains("[hamiltonian] are scalars"), "{said}");
     assert!(!Path::new(&output).exists());
 }

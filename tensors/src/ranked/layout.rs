@@ -15,78 +15,78 @@ use std::ops::RangeInclusive;
 /// J0 and the parity of an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rank {
-    pub j0: u32,
+    pub(super) j0: u32,
     /// 0 if bra and ket have the same parity, 1 if not.
-    pub parity: u32,
+    pub(super) parity: u32,
 }
 
 /// Spin and orbital rank of tensors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TensorRank {
-    pub s0: u32,
-    pub l0: u32,
+    pub(super) s0: u32,
+    pub(super) l0: u32,
     /// Its first coupling: how many (Sf, Si) the ranks before it have.
-    pub first: usize,
+    pub(super) first: usize,
 }
 
 /// The layout.
 #[derive(Debug)]
 pub(super) struct RankedPlan {
-    pub space: OscillatorSpace,
-    pub rank: Rank,
+    pub(super) space: OscillatorSpace,
+    pub(super) rank: Rank,
     /// (S0, L0), ascending.
-    pub tensors: Vec<TensorRank>,
-    pub groups: Vec<RankedGroup>,
+    pub(super) tensors: Vec<TensorRank>,
+    pub(super) groups: Vec<RankedGroup>,
     /// Numbers of one channel.
-    pub length: usize,
+    pub(super) length: usize,
 }
 
 /// Quadruples with the same quanta in the bra and in the ket.
 #[derive(Debug)]
 pub(super) struct RankedGroup {
     /// na + nb, nc + nd.
-    pub quanta: [u32; 2],
-    pub bras: Vec<ShellPair>,
-    pub kets: Vec<ShellPair>,
+    pub(super) quanta: [u32; 2],
+    pub(super) bras: Vec<ShellPair>,
+    pub(super) kets: Vec<ShellPair>,
     /// First number of the group.
-    pub start: usize,
-    pub length: usize,
+    pub(super) start: usize,
+    pub(super) length: usize,
     /// At [bra · kets.len() + ket].
-    pub quadruples: Vec<RankedQuadruple>,
-    pub products: Vec<RankedProduct>,
+    pub(super) quadruples: Vec<RankedQuadruple>,
+    pub(super) products: Vec<RankedProduct>,
 }
 
 /// Elements of four shells; offsets count from the group's start.
 #[derive(Debug)]
 pub(super) struct RankedQuadruple {
-    pub offset: usize,
-    pub length: usize,
-    pub blocks: Vec<RankedBlock>,
+    pub(super) offset: usize,
+    pub(super) length: usize,
+    pub(super) blocks: Vec<RankedBlock>,
 }
 
 /// Elements of J' and J; offsets count from the quadruple's.
 #[derive(Debug)]
 pub(super) struct RankedBlock {
     /// J', J.
-    pub j: [u32; 2],
-    pub offset: usize,
-    pub rows: usize,
-    pub columns: usize,
+    pub(super) j: [u32; 2],
+    pub(super) offset: usize,
+    pub(super) rows: usize,
+    pub(super) columns: usize,
 }
 
 /// Strengths of two irreps; offsets count from the group's start.
 #[derive(Debug)]
 pub(super) struct RankedProduct {
     /// (λf μf), (λi μi).
-    pub irreps: [Irrep; 2],
+    pub(super) irreps: [Irrep; 2],
     /// Positions in `bras` of the pairs that contain (λf μf).
-    pub bras: Vec<usize>,
+    pub(super) bras: Vec<usize>,
     /// Positions in `kets` of the pairs that contain (λi μi).
-    pub kets: Vec<usize>,
-    pub offset: usize,
-    pub length: usize,
+    pub(super) kets: Vec<usize>,
+    pub(super) offset: usize,
+    pub(super) length: usize,
     /// First strength and number of (λ0 μ0) κ0 ρ0 of each [`TensorRank`].
-    pub tensors: Vec<[usize; 2]>,
+    pub(super) tensors: Vec<[usize; 2]>,
 }
 
 impl Rank {

@@ -25,14 +25,14 @@ pub(super) const COLUMNS: [&str; 19] = [
 /// Labels of a strength; J0 is the operator's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RankedLabel {
-    pub pairs: [ShellPair; 2],
+    pub(super) pairs: [ShellPair; 2],
     /// (λf μf), (λi μi), (λ0 μ0).
-    pub irreps: [Irrep; 3],
+    pub(super) irreps: [Irrep; 3],
     /// Sf, Si, S0.
-    pub spins: [u32; 3],
-    pub kappa: u32,
-    pub l0: u32,
-    pub rho: u32,
+    pub(super) spins: [u32; 3],
+    pub(super) kappa: u32,
+    pub(super) l0: u32,
+    pub(super) rho: u32,
 }
 
 /// (λ0 μ0), κ0, ρ0.

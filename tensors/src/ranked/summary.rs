@@ -175,11 +175,13 @@ impl fmt::Display for RankedSummary {
         }
         writeln!(f)?;
         for channel in &self.channels {
-            let percent = |norm: f64| format!("{:.1} %", 100.0 * norm / channel.norm_of_strengths);
-            let irreps = channel.norm_by_irrep.iter().map(|x| format!("({} {}) {}", x.lambda, x.mu, percent(x.norm)));
-            let ranks = channel.norm_by_rank.iter().map(|x| format!("{} {} {}", x.l0, x.s0, percent(x.norm)));
-            let [irreps, ranks] =
-                [irreps.take(SHOWN).collect::<Vec<_>>(), ranks.take(SHOWN).collect()].map(|words| words.join(", "));
+            let share = |norm: f64| 100.0 * norm / channel.norm_of_strengths;
+            // Smaller ones are mostly rounding.
+            let irreps = channel.norm_by_irrep.iter().take(SHOWN).filter(|x| share(x.norm) >= 0.05);
+            let irreps = irreps.map(|x| format!("({} {}) {:.1} %", x.lambda, x.mu, share(x.norm)));
+            let ranks = channel.norm_by_rank.iter().take(SHOWN).filter(|x| share(x.norm) >= 0.05);
+            let ranks = ranks.map(|x| format!("{} {} {:.1} %", x.l0, x.s0, share(x.norm)));
+            let [irreps, ranks] = [irreps.collect::<Vec<_>>(), ranks.collect()].map(|words| words.join(", "));
             let word = channel.channel.word();
             writeln!(f, "\n  {word}: where the norm sits in (λ0 μ0): {irreps}; in L0 S0: {ranks}")?;
             for strength in &channel.largest {

@@ -28,9 +28,9 @@ pub(super) struct RankedTables {
 /// Of a group: what became of each channel, and of its W⁰ the numbers and the largest defect.
 #[derive(Debug)]
 pub(super) struct GroupResult {
-    pub vectors: Vec<Vec<f64>>,
-    pub w0: usize,
-    pub defect: f64,
+    pub(super) vectors: Vec<Vec<f64>>,
+    pub(super) w0: usize,
+    pub(super) defect: f64,
 }
 
 /// Positions of the matrices [Lf states] × [Li states] of each coupling (Sf, Si, S0, L0) of a quadruple.
