@@ -18,6 +18,8 @@ mod me2j;
 mod operators;
 #[path = "su3/random.rs"]
 mod random;
+#[path = "su3/ranked.rs"]
+mod ranked;
 #[path = "su3/relative.rs"]
 mod relative;
 #[path = "su3/runs.rs"]

@@ -387,14 +387,15 @@ pub(super) struct Su3TransformArguments {
     pub model: Option<PathBuf>,
     /// Two-body matrix elements as CSV (channel,na,nb,nc,nd,la,twoja,lb,twojb,lc,twojc,ld,twojd,J,value), a `# RELATIVE LSJT`
     /// file, an H2 file (version 0, 15099 or 15200, text or binary), an me2j file (.me2j, .me2j.gz, .me2j.bin), a force computed
-    /// here ([force] in a .toml file), or what this command wrote as .bin; with --inverse strengths
+    /// here ([force] in a .toml file), or what this command wrote as .bin; with --inverse strengths. Reduced elements of an operator of
+    /// rank J0: a CSV with J0,Jbra,Jket in place of J
     #[arg(long, value_name = "FILE", required_unless_present = "model")]
     pub interaction: Option<PathBuf>,
     /// The space: shells n <= N + 1, pairs na + nb <= N + 2; rows beyond it are left out
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=i64::from(MOST_N_MAX)), required_unless_present = "model")]
     pub n_max: Option<u32>,
-    /// Strengths as CSV (channel,na,nb,nc,nd,lf,mf,li,mi,l0,m0,Sf,Si,S0,kappa0,rho0,value), or in another --format; a summary
-    /// goes beside it as .json, a picture as .svg
+    /// Strengths as CSV (channel,na,nb,nc,nd,lf,mf,li,mi,l0,m0,Sf,Si,S0,kappa0,rho0,value; of rank J0 with L0,J0 before rho0), or in
+    /// another --format; a summary goes beside it as .json, a picture as .svg
     #[arg(long, value_name = "OUT", required_unless_present = "model")]
     pub output: Option<PathBuf>,
     /// labels (CSV), labels-half (CSV of na + nb >= nc + nd, of a Hermitian operator), binary (8-byte numbers; names that end in

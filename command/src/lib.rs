@@ -36,6 +36,7 @@ mod spmv;
 mod su3;
 mod su3_elements;
 mod su3_levels;
+mod su3_ranked;
 mod sweep;
 mod tune;
 

@@ -1,11 +1,11 @@
-//! `eigenforge su3 transform|coefficients|wigner|count`; `solve` and `elements` have files of their own. The work is [`eigenforge::su3`]'s.
+//! `eigenforge su3 transform|coefficients|wigner|count`; `solve`, `elements` and operators of rank J0 have files of their own. The work is [`eigenforge::su3`]'s.
 
 use super::VerbEnd;
 use super::arguments::{SolveArguments, Su3CountArguments, Su3TableArguments, Su3TransformArguments, Su3Verb};
 use super::error::CommandError;
 use super::output::{print, results_in};
 use super::refuse::refusal;
-use super::{solve, su3_elements, su3_levels};
+use super::{solve, su3_elements, su3_levels, su3_ranked};
 use eigenforge::input::{InputFile, Su3File};
 use eigenforge::problem::Family;
 use eigenforge::report::{ReportError, check_file, publish};
@@ -37,6 +37,9 @@ pub(super) fn run(verb: &Su3Verb) -> Result<VerbEnd, CommandError> {
 /// `eigenforge solve` of the model file with the flags in place of its keys, or of what the flags alone describe.
 fn transform(arguments: &Su3TransformArguments) -> Result<VerbEnd, CommandError> {
     let file = with_flags(arguments)?;
+    if file.su3.is_ranked() {
+        return su3_ranked::run(arguments, &file.su3);
+    }
     let Su3TransformArguments { device, no_tune, checkpoint, resume, overrides, trace, json, .. } = arguments;
     let arguments = SolveArguments {
         device: device.clone(),

@@ -132,7 +132,7 @@ pub(super) fn complete(path: &Path, plan: &Plan, channel: Channel, vector: &[f64
 }
 
 /// `n l 2j = 0 0 1, 1 1 3 | 0 0 1, 1 1 1; J = 1`
-fn labels([bra, ket]: [ShellPair; 2], [left, right]: [JjState; 2], j: u32) -> String {
+pub(super) fn labels([bra, ket]: [ShellPair; 2], [left, right]: [JjState; 2], j: impl std::fmt::Display) -> String {
     let side = |pair: ShellPair, state: JjState| {
         format!("{} {} {}, {} {} {}", pair.a, state.la, state.two_ja, pair.b, state.lb, state.two_jb)
     };
@@ -153,7 +153,7 @@ pub(super) fn pairs(row: &Row, index: usize) -> Result<[ShellPair; 2], TableErro
 }
 
 /// l, 2j, l, 2j from a column onwards, each checked against its shell.
-fn state(row: &Row, pair: ShellPair, index: usize) -> Result<JjState, TableError> {
+pub(super) fn state(row: &Row, pair: ShellPair, index: usize) -> Result<JjState, TableError> {
     let orbit = |n: u32, index: usize| {
         let (l, two_j) = (row.label(index)?, row.label(index + 1)?);
         if l > n || !(n - l).is_multiple_of(2) {
@@ -187,6 +187,11 @@ impl StateIndex {
         StateIndex { positions: keys.map(|key| (key, of(key))).collect() }
     }
 
+    /// The position of a state among those of its pair and J; `None` beyond the space.
+    pub(super) fn position(&self, pair: ShellPair, j: u32, state: JjState) -> Option<usize> {
+        self.positions.get(&(pair, j))?.get(&state).copied()
+    }
+
     /// The position of an element; `None` beyond the space.
     pub(super) fn place(
         &self,
@@ -195,8 +200,7 @@ impl StateIndex {
         [left, right]: [JjState; 2],
         j: u32,
     ) -> Option<usize> {
-        let row = *self.positions.get(&(bra, j))?.get(&left)?;
-        let column = *self.positions.get(&(ket, j))?.get(&right)?;
+        let (row, column) = (self.position(bra, j, left)?, self.position(ket, j, right)?);
         let group = plan.group(bra.quanta(), ket.quanta())?;
         let at = group.bras.binary_search(&bra).ok()? * group.kets.len() + group.kets.binary_search(&ket).ok()?;
         let quadruple = &group.quadruples[at];

@@ -91,6 +91,21 @@ pub enum TransformError {
         /// Bytes allowed.
         limit: u64,
     },
+    /// An operator of rank J0 that does not fit into the memory allowed.
+    #[error(
+        "an operator of J0 = {j0} in the space of N_max = {n_max} needs {}, but only {} may be used: raise --memory, free memory, or \
+         use a smaller --n-max", size(*needed), size(*limit)
+    )]
+    RankedMemory {
+        /// N_max.
+        n_max: u32,
+        /// J0.
+        j0: u32,
+        /// Bytes of all numbers, of the largest group and of W⁰.
+        needed: u64,
+        /// Bytes allowed.
+        limit: u64,
+    },
     /// The folder of `--checkpoint` holds groups of another transformation.
     #[error(
         "{} contains groups of another transformation (its input, N_max, direction or version differs): choose another \
@@ -115,6 +130,7 @@ impl FamilyError for TransformError {
                 | TransformError::SameFile { .. }
                 | TransformError::Format { .. }
                 | TransformError::Memory { .. }
+                | TransformError::RankedMemory { .. }
                 | TransformError::OtherCheckpoint { .. }
                 | TransformError::Device(DeviceError::UnknownDevice(_) | DeviceError::SeveralCards { .. })
         )

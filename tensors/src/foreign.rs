@@ -4,7 +4,7 @@
 
 use super::csv::TableError;
 use eigenforge_runtime::input_file::{FileKind, TextFile};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// Bytes that are looked at.
@@ -21,10 +21,7 @@ const READ: &str = "an interaction is a table of labels (a CSV header `channel,n
 ///
 /// A file that cannot be read; one whose first line that is no comment has no comma.
 pub(super) fn check_table(path: &Path) -> Result<(), TableError> {
-    let mut start = Vec::new();
-    let opened = TextFile::open(path, FileKind::INTERACTION).and_then(|text| text.take(START).read_to_end(&mut start));
-    opened.map_err(|source| TableError::Read { path: path.to_path_buf(), source })?;
-    let text = String::from_utf8_lossy(&start);
+    let text = beginning(path).map_err(|source| TableError::Read { path: path.to_path_buf(), source })?;
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().to_lowercase());
     let found = known(&text, name.strip_suffix(".gz").unwrap_or(&name));
     let first = text.lines().find(|line| !line.starts_with('#') && !line.trim().is_empty()).unwrap_or_default();
@@ -36,6 +33,33 @@ pub(super) fn check_table(path: &Path) -> Result<(), TableError> {
         |found| format!("this seems to be {found}, which is not read"),
     );
     Err(TableError::Content { path: path.to_path_buf(), reason: format!("{found}: {READ}") })
+}
+
+/// Whether a file is a table of labels with a column `J0`, of an operator of any rank.
+pub(super) fn has_rank(path: &Path) -> bool {
+    let text = beginning(path).unwrap_or_default();
+    let header = text.lines().find(|line| !line.starts_with('#')).unwrap_or_default();
+    header.split(',').any(|name| name.trim() == "J0")
+}
+
+/// Refuses an operator of rank J0 where a scalar is needed.
+///
+/// # Errors
+///
+/// A file with a column `J0`.
+pub(super) fn check_scalar(path: &Path) -> Result<(), TableError> {
+    if !has_rank(path) {
+        return Ok(());
+    }
+    let reason = "this is an operator of rank J0 (it has a column `J0`), but a scalar was expected; `eigenforge su3 transform` takes \
+                  both";
+    Err(TableError::Content { path: path.to_path_buf(), reason: reason.into() })
+}
+
+fn beginning(path: &Path) -> io::Result<String> {
+    let mut start = Vec::new();
+    TextFile::open(path, FileKind::INTERACTION)?.take(START).read_to_end(&mut start)?;
+    Ok(String::from_utf8_lossy(&start).into_owned())
 }
 
 /// A format by its first lines, or by its name where these say nothing.

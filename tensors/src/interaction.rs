@@ -72,6 +72,12 @@ pub enum InteractionError {
          together with it"
     )]
     TermsOfStrengths,
+    /// Terms beside an operator of rank J0.
+    #[error(
+        "[force] and [hamiltonian] are scalars, but the interaction of this run is an operator of rank J0: leave them out, or give a \
+         scalar interaction"
+    )]
+    TermsOfRank,
 }
 
 /// Where the numbers of a transformation come from.
@@ -159,6 +165,7 @@ pub fn open_interaction(
     if binary::recognised(path) {
         return Ok(Box::new(binary::BinaryFile::open(path, plan, direction.input())?));
     }
+    foreign::check_scalar(path)?;
     if direction == Direction::Inverse {
         let mut read = strengths::read(path, plan)?;
         hermitian::fill(plan, &mut read)?;

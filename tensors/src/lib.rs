@@ -29,6 +29,7 @@
 //! | `force` | which interaction do Gaussians make? |
 //! | `foreign` | what is a file that no reader knows? |
 //! | `hermitian` | what are the strengths that a file of half of them leaves out? |
+//! | `ranked` | how is an operator of rank J0 transformed? |
 //! | `levels` | which levels of two nucleons do the tensors have? |
 //! | `summary` | what is the result? |
 //! | `label_table` | what is the value of a coefficient that a table names? |
@@ -74,6 +75,7 @@ mod paper;
 mod partial;
 mod plan;
 mod processes;
+mod ranked;
 mod recoupler;
 mod recoupling;
 mod relative;
@@ -116,6 +118,7 @@ pub use output::TensorFormat;
 pub use paper::published_sum;
 pub use plan::{Group, IrrepPair, JBlock, Plan, Quadruple, TensorBlock};
 pub use processes::{Processes, TeamError};
+pub use ranked::{RankNorm, RankedChannel, RankedSummary};
 pub use relative::Relative;
 pub use run::{TransformRun, Transformed};
 pub use shares::describe as describe_shares;

@@ -199,7 +199,11 @@ impl Quadruple {
     }
 }
 
-fn products(bras: &[ShellPair], kets: &[ShellPair]) -> Vec<IrrepPair> {
+/// A pair of irreps (λf μf), (λi μi), and the positions of the pairs of shells of bra and ket that contain them.
+pub(super) type Holders = ([Irrep; 2], [Vec<usize>; 2]);
+
+/// Products of irreps, (λf μf) with k ascending, then (λi μi).
+pub(super) fn irrep_pairs(bras: &[ShellPair], kets: &[ShellPair]) -> Vec<Holders> {
     let irreps_of = |pairs: &[ShellPair]| {
         let mut irreps: Vec<Irrep> = pairs.iter().flat_map(|pair| pair.irreps()).collect();
         irreps.sort_unstable_by_key(|irrep| irrep.mu);
@@ -208,32 +212,39 @@ fn products(bras: &[ShellPair], kets: &[ShellPair]) -> Vec<IrrepPair> {
     };
     let holding =
         |pairs: &[ShellPair], mu: u32| (0..pairs.len()).filter(|p| pairs[*p].a.min(pairs[*p].b) >= mu).collect();
-    let (mut products, mut offset) = (Vec::new(), 0);
+    let mut found = Vec::new();
     for f in irreps_of(bras) {
         for i in irreps_of(kets).into_iter().map(Irrep::conjugate) {
-            let (bras, kets): (Vec<usize>, Vec<usize>) = (holding(bras, f.mu), holding(kets, i.lambda));
-            let irreps = product(f, i);
-            let mut length = 0;
-            let tensors = [0, 1, 2].map(|s0| {
-                let rows = irreps.iter().map(|(irrep, rho_max)| (rho_max * irrep.kappa_max(s0)) as usize).sum();
-                let columns = bras.len() * kets.len() * spins_of(s0).len();
-                let block = TensorBlock { offset: length, rows, columns, spins: spins_of(s0).len() };
-                length += rows * columns;
-                block
-            });
-            let [bra, ket] = [f, i].map(|irrep| [irrep.lambda, irrep.mu]);
-            products.push(IrrepPair { bra, ket, offset, length, bras, kets, tensors });
-            offset += length;
+            found.push(([f, i], [holding(bras, f.mu), holding(kets, i.lambda)]));
         }
+    }
+    found
+}
+
+fn products(bras: &[ShellPair], kets: &[ShellPair]) -> Vec<IrrepPair> {
+    let (mut products, mut offset) = (Vec::new(), 0);
+    for ([f, i], [bras, kets]) in irrep_pairs(bras, kets) {
+        let irreps = product(f, i);
+        let mut length = 0;
+        let tensors = [0, 1, 2].map(|s0| {
+            let rows = irreps.iter().map(|(irrep, rho_max)| (rho_max * irrep.kappa_max(s0)) as usize).sum();
+            let columns = bras.len() * kets.len() * spins_of(s0).len();
+            let block = TensorBlock { offset: length, rows, columns, spins: spins_of(s0).len() };
+            length += rows * columns;
+            block
+        });
+        let [bra, ket] = [f, i].map(|irrep| [irrep.lambda, irrep.mu]);
+        products.push(IrrepPair { bra, ket, offset, length, bras, kets, tensors });
+        offset += length;
     }
     products
 }
 
-/// Labels of the rows of a [`TensorBlock`]: ((λ0 μ0), κ0, ρ0), ascending.
-pub(super) fn tensor_labels(f: Irrep, i: Irrep, s0: u32) -> Vec<(Irrep, u32, u32)> {
+/// Labels of the rows of a [`TensorBlock`], of L0 = S0: ((λ0 μ0), κ0, ρ0), ascending.
+pub(super) fn tensor_labels(f: Irrep, i: Irrep, l0: u32) -> Vec<(Irrep, u32, u32)> {
     let mut labels = Vec::new();
     for (irrep, rho_max) in product(f, i) {
-        labels.extend((1..=irrep.kappa_max(s0)).flat_map(|kappa| (1..=rho_max).map(move |rho| (irrep, kappa, rho))));
+        labels.extend((1..=irrep.kappa_max(l0)).flat_map(|kappa| (1..=rho_max).map(move |rho| (irrep, kappa, rho))));
     }
     labels
 }

@@ -140,7 +140,7 @@ fn for_spins(f: LsGroup, i: LsGroup, mut visit: impl FnMut(usize)) {
 }
 
 /// x = A V Aᵀ; a pair and J have as many LS as jj states.
-fn to_ls(left: &Recoupling, right: &Recoupling, v: &[f64], columns: usize, x: &mut Vec<f64>) {
+pub(super) fn to_ls(left: &Recoupling, right: &Recoupling, v: &[f64], columns: usize, x: &mut Vec<f64>) {
     x.clear();
     x.resize(v.len(), 0.0);
     let mut row = vec![0.0; columns];
@@ -157,7 +157,7 @@ fn to_ls(left: &Recoupling, right: &Recoupling, v: &[f64], columns: usize, x: &m
 }
 
 /// v = Aᵀ x A.
-fn from_ls(left: &Recoupling, right: &Recoupling, x: &[f64], columns: usize, v: &mut [f64]) {
+pub(super) fn from_ls(left: &Recoupling, right: &Recoupling, x: &[f64], columns: usize, v: &mut [f64]) {
     v.fill(0.0);
     let mut row = vec![0.0; columns];
     for (terms, source) in left.terms.iter().zip(x.chunks_exact(columns)) {

@@ -79,6 +79,14 @@ pub(super) fn by_class(listed: Vec<(Orbital, i64)>, counts: [usize; 2]) -> Resul
     Ok((orbitals, numbers))
 }
 
+/// The error of a file whose J0 g0 Tz0 are not those of a scalar.
+pub(super) fn not_scalar(symmetry: &[i64]) -> String {
+    format!(
+        "expected a scalar, J0 g0 Tz0 = 0 0 0, found {symmetry:?}; an operator of other rank is read from a table of labels with columns \
+         J0, Jbra, Jket"
+    )
+}
+
 /// Orbitals and truncation.
 #[derive(Debug, Clone)]
 pub(super) struct Header {

@@ -12,7 +12,7 @@
 
 use super::super::csv::TableError;
 use super::super::element::{Collected, Orbital};
-use super::header::{H2Version, Header, LARGEST_SHELL, MOST_ORBITALS, by_class};
+use super::header::{H2Version, Header, LARGEST_SHELL, MOST_ORBITALS, by_class, not_scalar};
 use eigenforge_runtime::input_file::OpenedFile;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
@@ -230,7 +230,7 @@ fn check_scalar(records: &mut Records) -> Result<(), TableError> {
     let symmetry = records.integers("J0 g0 Tz0", 3)?;
     match symmetry[..] {
         [0, 0, 0] => Ok(()),
-        _ => Err(records.fault(format!("expected a scalar, J0 g0 Tz0 = 0 0 0, found {symmetry:?}"))),
+        _ => Err(records.fault(not_scalar(&symmetry))),
     }
 }
 

@@ -9,7 +9,7 @@
 use super::super::channel::Channel;
 use super::super::csv::TableError;
 use super::super::element::{Collected, Element, Orbital};
-use super::header::{ByClass, H2Version, Header, LARGEST_SHELL, MOST_ORBITALS, by_class};
+use super::header::{ByClass, H2Version, Header, LARGEST_SHELL, MOST_ORBITALS, by_class, not_scalar};
 use eigenforge_runtime::input_file::{self, FileKind, TextFile, real_number};
 use std::io::{self, Write};
 use std::path::Path;
@@ -119,7 +119,7 @@ fn header_of_orbitals(lines: &mut Lines, version: H2Version) -> Result<Header, T
     let (orbitals, numbers) = orbitals(lines, version)?;
     let (line, symmetry) = lines.numbers::<i64>("J0 g0 Tz0")?;
     if symmetry != [0, 0, 0] {
-        return Err(lines.fault(line, format!("expected a scalar, J0 g0 Tz0 = 0 0 0, found {symmetry:?}")));
+        return Err(lines.fault(line, not_scalar(&symmetry)));
     }
     let one_body = match version {
         H2Version::V15200 => [f64::INFINITY; 2],
