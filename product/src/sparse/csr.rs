@@ -317,7 +317,7 @@ impl Csr {
         let differs = |row: usize| {
             let (columns, values) = self.row(row);
             columns.iter().zip(values.chunks_exact(parts)).find_map(|(column, value)| {
-                let (value, other) = (N::at(value, 0), N::new(self.number(*column as usize, row as u32)));
+                let (value, other) = (N::entry(value, 0), N::new(self.number(*column as usize, row as u32)));
                 let size = |number: N| magnitude(&number.parts());
                 let allowed = tolerance * size(value).max(size(other)) + rounding;
                 let is_far = size(value.plus(other.conjugate().scaled(-1.0))) > allowed;

@@ -268,11 +268,11 @@ fn row_times_numbers<T: Scalar, N: Number>(columns: &[u32], values: &[f64], x: &
     let (pairs, rest) = columns.as_chunks::<2>();
     for (pair, columns) in pairs.iter().enumerate() {
         for k in 0..2 {
-            sums[k] = sums[k].plus(N::at(values, 2 * pair + k).times(N::at(x, columns[k] as usize)));
+            sums[k] = sums[k].plus(N::entry(values, 2 * pair + k).times(N::entry(x, columns[k] as usize)));
         }
     }
     if let [column] = rest {
-        sums[0] = sums[0].plus(N::at(values, 2 * pairs.len()).times(N::at(x, *column as usize)));
+        sums[0] = sums[0].plus(N::entry(values, 2 * pairs.len()).times(N::entry(x, *column as usize)));
     }
     sums[0].plus(sums[1])
 }

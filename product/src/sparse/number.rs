@@ -34,7 +34,7 @@ pub(crate) trait Number: Copy + Send + Sync {
 
     /// The number at a place of a list of parts. (A copy of a part of an array would call `memcpy`, ten times as long as the arithmetic.)
     #[inline(always)]
-    fn at<T: Scalar>(list: &[T], place: usize) -> Self {
+    fn entry<T: Scalar>(list: &[T], place: usize) -> Self {
         let own = &list[Self::PARTS * place..][..Self::PARTS];
         Self::new(std::array::from_fn(|part| if part < Self::PARTS { own[part].to_f64() } else { 0.0 }))
     }
