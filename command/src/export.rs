@@ -1,5 +1,5 @@
-//! `eigenforge export MODEL.toml --output FILE`: H of a lattice model as a matrix, as Pauli strings or as products at sites. [`eigenforge::export`] does the
-//! work.
+//! `eigenforge export MODEL.toml --output FILE`: H of a lattice model as a matrix, as Pauli strings or as products at sites.
+//! [`eigenforge::export`] does the work.
 
 use super::VerbEnd;
 use super::arguments::ExportArguments;

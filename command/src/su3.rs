@@ -1,4 +1,5 @@
-//! `eigenforge su3 transform|coefficients|wigner|count`; `solve`, `elements` and operators of rank J0 have files of their own. The work is [`eigenforge::su3`]'s.
+//! `eigenforge su3 transform|coefficients|wigner|count`; `solve`, `elements` and operators of rank J0 have files of their own. The work is
+//! [`eigenforge::su3`]'s.
 
 use super::VerbEnd;
 use super::arguments::{SolveArguments, Su3CountArguments, Su3TableArguments, Su3TransformArguments, Su3Verb};

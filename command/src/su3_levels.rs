@@ -15,7 +15,7 @@ pub(super) fn run(arguments: &Su3SolveArguments) -> Result<VerbEnd, CommandError
         (spec.interaction, spec.direction) = (InteractionInput::File(path.clone()), Direction::Forward);
     }
     if let Some(path) = &arguments.strengths {
-        // These are of the whole NuclearTerms, with the terms of the model file.
+        // They are of the whole Hamiltonian: the terms of the model file are in them.
         (spec.interaction, spec.direction, spec.hamiltonian) =
             (InteractionInput::File(path.clone()), Direction::Inverse, None);
     }

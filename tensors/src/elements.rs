@@ -4,7 +4,7 @@
 //! pair, bra and ket. The value is u: V for a proton and a neutron, √((1+δab)(1+δcd)) V of normalised states for two of a
 //! kind, in any unit of energy; radial functions positive at infinity.
 
-use super::channel::{ByChannel, Channel};
+use super::channel::{ByChannel, Channel, TableNumbers, check_complete};
 use super::csv::{Reader, Row, TableError};
 use super::plan::{Group, Plan};
 use super::space::{JjState, ShellPair, momenta};
@@ -24,12 +24,10 @@ pub(super) const COLUMNS: [&str; 15] =
 pub(super) fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
     let mut reader = Reader::open(path, &COLUMNS)?;
     let states = StateIndex::new(plan);
-    let mut vectors: Vec<Option<Vec<f64>>> = vec![None; Channel::ALL.len()];
-    let (mut left_out, mut largest) = (0, None);
+    let mut numbers = TableNumbers::new(plan.length);
     while let Some(row) = reader.next_row()? {
         let channel = channel(&row, 0)?;
         let [bra, ket] = pairs(&row, 1)?;
-        largest = largest.max(Some(bra.quanta().max(ket.quanta())));
         let [left, right] = [state(&row, bra, 5)?, state(&row, ket, 9)?];
         let (j, value) = (row.label(13)?, row.real(14)?);
         if bra.quanta() % 2 != ket.quanta() % 2 {
@@ -45,17 +43,12 @@ pub(super) fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
                 )));
             }
         }
-        let Some(place) = states.place(plan, [bra, ket], [left, right], j) else {
-            left_out += 1;
-            continue;
-        };
-        let vector = vectors[channel as usize].get_or_insert_with(|| vec![f64::NAN; plan.length]);
-        if !vector[place].is_nan() {
+        let place = states.place(plan, [bra, ket], [left, right], j);
+        if !numbers.take(channel, [bra, ket], place, value) {
             return Err(row.twice(labels([bra, ket], [left, right], j)));
         }
-        vector[place] = value;
     }
-    let read = ByChannel::of_table(path, plan, vectors, largest, left_out)?;
+    let read = numbers.finish(path, plan.space())?;
     for (channel, vector) in &read.vectors {
         complete(path, plan, *channel, vector)?;
     }
@@ -117,17 +110,9 @@ pub(super) fn places_of(group: &Group) -> impl Iterator<Item = Place> + '_ {
 }
 
 pub(super) fn complete(path: &Path, plan: &Plan, channel: Channel, vector: &[f64]) -> Result<(), TableError> {
-    let count = vector.iter().filter(|value| value.is_nan()).count();
-    let Some((_, pairs, j, left, right)) = places(plan).find(|(at, ..)| vector[*at].is_nan()) else {
-        return Ok(());
-    };
-    Err(TableError::Missing {
-        path: path.to_path_buf(),
-        channel: channel.word(),
-        count,
-        of: plan.length,
-        labels: labels(pairs, [left, right], j),
-        n_max: plan.n_max,
+    check_complete(path, plan.space(), (channel, vector), |missing| {
+        let found = places(plan).find(|(at, ..)| *at == missing);
+        found.map_or_else(String::new, |(_, pairs, j, left, right)| labels(pairs, [left, right], j))
     })
 }
 

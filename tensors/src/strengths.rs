@@ -3,7 +3,7 @@
 //! Columns: `channel,na,nb,nc,nd,lf,mf,li,mi,l0,m0,Sf,Si,S0,kappa0,rho0,value`: the strength of
 //! [[a†(na 0) × a†(nb 0)]^{(lf mf) Sf} × [ã(0 nd) × ã(0 nc)]^{(li mi) Si}]^{ρ0 (l0 m0)}_{κ0 (S0 S0) 0}.
 
-use super::channel::{ByChannel, Channel};
+use super::channel::{self, ByChannel, Channel, TableNumbers};
 use super::csv::{Reader, TableError};
 use super::elements::{channel, pairs};
 use super::plan::{Group, IrrepPair, Plan, SPINS, spins_of, tensor_labels};
@@ -188,8 +188,7 @@ impl LabelsOf {
 pub(super) fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
     let mut reader = Reader::open(path, &COLUMNS)?;
     let mut labels: HashMap<[Irrep; 2], LabelsOf> = HashMap::new();
-    let mut vectors: Vec<Option<Vec<f64>>> = vec![None; Channel::ALL.len()];
-    let (mut left_out, mut largest) = (0, None);
+    let mut numbers = TableNumbers::new(plan.length);
     while let Some(row) = reader.next_row()? {
         let channel = channel(&row, 0)?;
         let pairs = pairs(&row, 1)?;
@@ -198,20 +197,14 @@ pub(super) fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
         let spins = [row.label(11)?, row.label(12)?, row.label(13)?];
         let label = Label { pairs, irreps, spins, kappa: row.label(14)?, rho: row.label(15)? };
         let value = row.real(16)?;
-        largest = largest.max(Some(pairs[0].quanta().max(pairs[1].quanta())));
-        if !pairs.iter().all(|pair| plan.space().contains(*pair)) {
-            left_out += 1;
-            continue;
-        }
-        let place = place(plan, &mut labels, &label)
-            .ok_or_else(|| row.labels(format!("{label} is not a tensor of this space")))?;
-        let vector = vectors[channel as usize].get_or_insert_with(|| vec![f64::NAN; plan.length]);
-        if !vector[place].is_nan() {
+        let is_inside = pairs.iter().all(|pair| plan.space().contains(*pair));
+        let no_tensor = || row.labels(format!("{label} is not a tensor of this space"));
+        let place = is_inside.then(|| place(plan, &mut labels, &label).ok_or_else(no_tensor)).transpose()?;
+        if !numbers.take(channel, pairs, place, value) {
             return Err(row.twice(label.to_string()));
         }
-        vector[place] = value;
     }
-    ByChannel::of_table(path, plan, vectors, largest, left_out)
+    numbers.finish(path, plan.space())
 }
 
 /// Checks that no strength is missing.
@@ -220,28 +213,17 @@ pub(super) fn read(path: &Path, plan: &Plan) -> Result<ByChannel, TableError> {
 ///
 /// The first missing one of a channel.
 pub(super) fn check_complete(path: &Path, plan: &Plan, read: &ByChannel) -> Result<(), TableError> {
-    read.vectors.iter().try_for_each(|(channel, vector)| complete(path, plan, *channel, vector))
-}
-
-fn complete(path: &Path, plan: &Plan, channel: Channel, vector: &[f64]) -> Result<(), TableError> {
-    let count = vector.iter().filter(|value| value.is_nan()).count();
-    if count == 0 {
-        return Ok(());
-    }
-    let mut first = None;
-    plan.for_each_strength(|place, label| {
-        if vector[place].is_nan() && first.is_none() {
-            first = Some(label);
-        }
-    });
-    Err(TableError::Missing {
-        path: path.to_path_buf(),
-        channel: channel.word(),
-        count,
-        of: plan.length,
-        labels: first.map_or_else(String::new, |label| format!("the tensor {label}")),
-        n_max: plan.n_max,
-    })
+    let labels = |missing: usize| {
+        let mut found = String::new();
+        plan.for_each_strength(|place, label| {
+            if place == missing {
+                found = format!("the tensor {label}");
+            }
+        });
+        found
+    };
+    let all = &read.vectors;
+    all.iter().try_for_each(|(channel, vector)| channel::check_complete(path, plan.space(), (*channel, vector), labels))
 }
 
 /// Position of a strength; `None` for labels of no tensor.

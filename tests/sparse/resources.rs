@@ -10,17 +10,22 @@ use eigenforge_benches::synthetic::Synthetic;
 use eigenforge_runtime::machine::Card;
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::sparse::ColumnWord;
+use std::path::PathBuf;
 
-#[test]
-fn the_kernels_of_every_format_fit_the_card() {
-    let cache = std::env::temp_dir().join(format!("eigenforge-sparse-{}", std::process::id()));
+/// NVRTC with a cache of its own, which the test removes, and the disassembler; nothing where there is no NVRTC.
+fn compiler(name: &str) -> Option<(Jit, Option<Disassembler>, PathBuf)> {
+    let cache = std::env::temp_dir().join(format!("eigenforge-{name}-{}", std::process::id()));
     let settings = Settings {
         cache: CacheFolder::At(cache.clone()),
         cache_readonly: vec![],
         ..Settings::from_env().expect("the environment's settings are sound")
     };
-    let Some(jit) = Jit::for_tests(&settings) else { return };
-    let disassembler = Disassembler::find(&settings).ok();
+    Some((Jit::for_tests(&settings)?, Disassembler::find(&settings).ok(), cache))
+}
+
+#[test]
+fn the_kernels_of_every_format_fit_the_card() {
+    let Some((jit, disassembler, cache)) = compiler("sparse") else { return };
     // Half of a symmetric matrix.
     let half = symmetric(2048, 4, |_| 60);
     let wish = FormatRequest { format: Some(FormatName::Symmetric), ..FormatRequest::default() };
@@ -66,14 +71,7 @@ fn the_kernels_of_every_format_fit_the_card() {
 /// Complex numbers and quaternions, with values and with codes: no spills, and values in loads of 16 bytes.
 #[test]
 fn the_kernels_of_numbers_fit_the_card() {
-    let cache = std::env::temp_dir().join(format!("eigenforge-numbers-{}", std::process::id()));
-    let settings = Settings {
-        cache: CacheFolder::At(cache.clone()),
-        cache_readonly: vec![],
-        ..Settings::from_env().expect("the environment's settings are sound")
-    };
-    let Some(jit) = Jit::for_tests(&settings) else { return };
-    let disassembler = Disassembler::find(&settings).ok();
+    let Some((jit, disassembler, cache)) = compiler("numbers") else { return };
     let places = Synthetic { rows: 2048, reference_columns: 204, reference: 30_000, expansion: 20_000, seed: 3 };
     let places = places.matrix().unwrap();
     for (kind, vectors, codes, format) in [

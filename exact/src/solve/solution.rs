@@ -79,6 +79,7 @@ impl<T: Scalar> Solution<'_, T> {
             .map(of_vector)
             .collect::<Result<Vec<Vec<T>>, DeviceError>>()?;
         let real = |vector: &Vec<T>| vector.iter().map(|v| v.to_f64().into()).collect();
+        // One value for all: orthonormal among each other, whatever lies near.
         Ok(if self.model.is_complex() {
             RealImage::LATTICE.complex_vectors(&vectors, (&vec![0.0; vectors.len()], 1.0))
         } else {

@@ -1,5 +1,5 @@
-//! Sparse matrices of real, complex or quaternion numbers: read from a file or made by rows of determinants, stored in the format that costs the fewest bytes,
-//! multiplied by a kernel generated for that format.
+//! Sparse matrices of real, complex or quaternion numbers: read from a file or made by rows of determinants, stored in the format that costs
+//! the fewest bytes, multiplied by a kernel generated for that format.
 //!
 //! ```text
 //! .mtx, .npz → Csr → Choice → Layout → Stored (plan + tables) → text → SparseOperator on a device

@@ -7,7 +7,7 @@
 
 use super::layout::{Rank, RankedGroup, RankedPlan};
 use crate::Plan;
-use crate::channel::{ByChannel, Channel};
+use crate::channel::{ByChannel, Channel, TableNumbers, check_complete};
 use crate::csv::{Reader, Row, TableError};
 use crate::elements::{StateIndex, channel, labels, pairs, state};
 use crate::space::{JjState, OscillatorSpace, ShellPair};
@@ -81,34 +81,28 @@ pub(super) fn check_rank(row: &Row, rank: Rank, [bra, ket]: [ShellPair; 2], colu
 /// An invalid field or label, an element twice or missing, a file that ends below N_max.
 pub(super) fn read(path: &Path, plan: &RankedPlan) -> Result<ByChannel, TableError> {
     let mut reader = Reader::open(path, &COLUMNS)?;
-    let scalar = Plan::new(plan.space);
-    let states = StateIndex::new(&scalar);
-    let mut vectors: Vec<Option<Vec<f64>>> = vec![None; Channel::ALL.len()];
-    let (mut left_out, mut largest) = (0, None);
+    let states = StateIndex::new(&Plan::new(plan.space));
+    let mut numbers = TableNumbers::new(plan.length);
     while let Some(row) = reader.next_row()? {
         let channel = channel(&row, 0)?;
         let both = pairs(&row, 1)?;
-        largest = largest.max(Some(both[0].quanta().max(both[1].quanta())));
         let sides = [state(&row, both[0], 5)?, state(&row, both[1], 9)?];
         check_rank(&row, plan.rank, both, 13)?;
         let (j, value) = ([row.label(14)?, row.label(15)?], row.real(16)?);
         check_triangles(&row, plan.rank, sides, j)?;
-        let Some(place) = place(plan, &states, both, sides, j) else {
-            left_out += 1;
-            continue;
-        };
-        let vector = vectors[channel as usize].get_or_insert_with(|| vec![f64::NAN; plan.length]);
-        if !vector[place].is_nan() {
+        if !numbers.take(channel, both, place(plan, &states, both, sides, j), value) {
             return Err(row.twice(labels(both, sides, both_j(j))));
         }
-        vector[place] = value;
     }
-    let read = ByChannel::of_table(path, &scalar, vectors, largest, left_out)?;
-    check_complete(path, plan, &read, |missing| {
-        let group = plan.group_of(missing);
-        let found = places(group).find(|(at, ..)| group.start + at == missing);
+    let read = numbers.finish(path, plan.space)?;
+    let missing = |place: usize| {
+        let group = plan.group_of(place);
+        let found = places(group).find(|(at, ..)| group.start + at == place);
         found.map_or_else(String::new, |(_, pairs, sides, j)| labels(pairs, sides, both_j(j)))
-    })?;
+    };
+    for (channel, vector) in &read.vectors {
+        check_complete(path, plan.space, (*channel, vector), missing)?;
+    }
     Ok(read)
 }
 
@@ -177,31 +171,6 @@ pub(super) fn write(out: &mut dyn Write, plan: &RankedPlan, numbers: &ByChannel)
                 writeln!(out, ",{},{j_bra},{j_ket},{:e}", plan.rank.j0, vector[group.start + at])?;
             }
         }
-    }
-    Ok(())
-}
-
-/// Checks that no number is missing; `labels` says what the one in a place is.
-///
-/// # Errors
-///
-/// The first missing one of a channel.
-pub(super) fn check_complete(
-    path: &Path,
-    plan: &RankedPlan,
-    read: &ByChannel,
-    labels: impl Fn(usize) -> String,
-) -> Result<(), TableError> {
-    for (channel, vector) in &read.vectors {
-        let Some(first) = vector.iter().position(|value| value.is_nan()) else { continue };
-        return Err(TableError::Missing {
-            path: path.to_path_buf(),
-            channel: channel.word(),
-            count: vector.iter().filter(|value| value.is_nan()).count(),
-            of: plan.length,
-            labels: labels(first),
-            n_max: plan.space.n_max,
-        });
     }
     Ok(())
 }

@@ -3,9 +3,9 @@
 //! Columns: `channel,na,nb,nc,nd,lf,mf,li,mi,l0,m0,Sf,Si,S0,kappa0,L0,J0,rho0,value`: the strength of
 //! [[a†(na 0) × a†(nb 0)]^{(lf mf) Sf} × [ã(0 nd) × ã(0 nc)]^{(li mi) Si}]^{ρ0 (l0 m0)}_{κ0 (L0 S0) J0}.
 
-use super::elements::{check_complete, check_rank};
+use super::elements::check_rank;
 use super::layout::{RankedGroup, RankedPlan, RankedProduct, TensorRank};
-use crate::channel::{ByChannel, Channel};
+use crate::channel::{ByChannel, Channel, TableNumbers, check_complete};
 use crate::csv::{Reader, TableError};
 use crate::elements::{channel, pairs};
 use crate::plan::tensor_labels;
@@ -104,8 +104,7 @@ fn write_row(out: &mut dyn Write, channel: Channel, label: &RankedLabel, j0: u32
 pub(super) fn read(path: &Path, plan: &RankedPlan) -> Result<ByChannel, TableError> {
     let mut reader = Reader::open(path, &COLUMNS)?;
     let mut cache = LabelCache::new();
-    let mut vectors: Vec<Option<Vec<f64>>> = vec![None; Channel::ALL.len()];
-    let (mut left_out, mut largest) = (0, None);
+    let mut numbers = TableNumbers::new(plan.length);
     while let Some(row) = reader.next_row()? {
         let channel = channel(&row, 0)?;
         let pairs = pairs(&row, 1)?;
@@ -116,29 +115,26 @@ pub(super) fn read(path: &Path, plan: &RankedPlan) -> Result<ByChannel, TableErr
         let label =
             RankedLabel { pairs, irreps, spins, kappa: row.label(14)?, l0: row.label(15)?, rho: row.label(17)? };
         let value = row.real(18)?;
-        largest = largest.max(Some(pairs[0].quanta().max(pairs[1].quanta())));
-        if !pairs.iter().all(|pair| plan.space.contains(*pair)) {
-            left_out += 1;
-            continue;
-        }
-        let place = place(plan, &mut cache, &label)
-            .ok_or_else(|| row.labels(format!("{label} is not a tensor of J0 = {} in this space", plan.rank.j0)))?;
-        let vector = vectors[channel as usize].get_or_insert_with(|| vec![f64::NAN; plan.length]);
-        if !vector[place].is_nan() {
+        let is_inside = pairs.iter().all(|pair| plan.space.contains(*pair));
+        let no_tensor = || row.labels(format!("{label} is not a tensor of J0 = {} in this space", plan.rank.j0));
+        let place = is_inside.then(|| place(plan, &mut cache, &label).ok_or_else(no_tensor)).transpose()?;
+        if !numbers.take(channel, pairs, place, value) {
             return Err(row.twice(label.to_string()));
         }
-        vector[place] = value;
     }
-    let read = ByChannel::of_table(path, &crate::Plan::new(plan.space), vectors, largest, left_out)?;
-    check_complete(path, plan, &read, |missing| {
-        let (group, mut found) = (plan.group_of(missing), String::new());
+    let read = numbers.finish(path, plan.space)?;
+    let missing = |place: usize| {
+        let (group, mut found) = (plan.group_of(place), String::new());
         for_each(plan, group, |at, label| {
-            if group.start + at == missing {
+            if group.start + at == place {
                 found = format!("the tensor {label}");
             }
         });
         found
-    })?;
+    };
+    for (channel, vector) in &read.vectors {
+        check_complete(path, plan.space, (*channel, vector), missing)?;
+    }
     Ok(read)
 }
 

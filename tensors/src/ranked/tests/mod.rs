@@ -10,24 +10,13 @@ use super::transform::RankedTables;
 use super::{elements, strengths, transformed};
 use crate::space::{JjState, OscillatorSpace, ShellPair};
 use crate::{ByChannel, Channel, Direction, Plan, TableCache, Tables, forward, open_interaction};
+use eigenforge_runtime::seeded;
 use eigenforge_su3::{Irrep, wigner_3j, wigner_6j};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/su3").join(name)
-}
-
-/// Numbers between −1 and 1 from a seed (SplitMix64).
-fn random(seed: u64, length: usize) -> Vec<f64> {
-    let mut state = seed;
-    let mut next = || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    };
-    (0..length).map(|_| next()).collect()
 }
 
 struct Operator {
@@ -88,7 +77,7 @@ fn the_map_is_orthogonal_and_its_transpose_the_inverse() {
         let length = operator.plan.length;
         let [counted, _] = operator.plan.rank.count(operator.plan.space);
         assert!(length > 0 && counted == length as u64 && operator.strength_labels().len() == length);
-        let x = random(u64::from(7 * n_max + j0), length);
+        let x = seeded::vector(length, u64::from(7 * n_max + j0));
         let c = operator.transform(&x, false);
         let [input, output] = [&x, &c].map(|numbers| numbers.iter().map(|x| x * x).sum::<f64>());
         let ratio = output * f64::from(2 * j0 + 1) / input;
@@ -264,7 +253,7 @@ fn identical_nucleons_have_exchange_symmetry() {
         let operator = Operator::new(1, j0, parity);
         let all =
             operator.plan.groups.iter().flat_map(|group| places(group).map(|(_, pairs, sides, j)| (pairs, sides, j)));
-        let any: HashMap<_, f64> = all.zip(random(5, operator.plan.length)).collect();
+        let any: HashMap<_, f64> = all.zip(seeded::vector(operator.plan.length, 5)).collect();
         let sign =
             |state: JjState, j: u32| if ((state.two_ja + state.two_jb) / 2 + j).is_multiple_of(2) { -1.0 } else { 1.0 };
         let antisymmetric = operator.elements(|[bra, ket], [left, right], [j, k]| {
