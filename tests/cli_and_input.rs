@@ -40,6 +40,8 @@ mod levels;
 mod limits;
 #[path = "cli_and_input/matrix_products.rs"]
 mod matrix_products;
+#[path = "cli_and_input/network.rs"]
+mod network;
 #[path = "cli_and_input/observables.rs"]
 mod observables;
 #[path = "cli_and_input/options.rs"]

@@ -150,6 +150,11 @@ impl<T: Scalar> LinearOperator<T> for Hamiltonian<'_> {
         self.engine.typed().apply_block(x, y)
     }
 
+    fn multiply_block(&self, x: &[&Vector<T>], y: &mut [Vector<T>]) -> Result<(), DeviceError> {
+        self.check(x, y)?;
+        self.engine.typed().multiply_block(x, y)
+    }
+
     fn diagonal(&self) -> Option<ElementFunction> {
         self.engine.typed::<T>().diagonal()
     }

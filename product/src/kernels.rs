@@ -205,6 +205,11 @@ impl<T: Scalar> LinearOperator<T> for KernelEngine {
         Ok(dots)
     }
 
+    fn multiply_block(&self, x: &[&Vector<T>], y: &mut [Vector<T>]) -> Result<(), DeviceError> {
+        let at_once = AT_ONCE.min(x.len().max(1));
+        x.chunks(at_once).zip(y.chunks_mut(at_once)).try_for_each(|(x, y)| self.run(x, y, false).map(drop))
+    }
+
     fn diagonal(&self) -> Option<ElementFunction> {
         Some(ElementFunction::of_tables(self.multiply.diagonal_text(), &self.one.tables))
     }

@@ -13,6 +13,7 @@ from ._eigenforge import HermitianConjugate, Operator, c, cdag, chirality, n, op
 from .convert import from_openfermion, from_qiskit, quspin
 from .errors import EigenforgeError, InputError, NotConvergedWarning, RunError
 from .lattice import Lattice
+from .matrix import Matrix
 from .model import Model, molecule, parse, read, sweep
 from .results import Record, Result
 
@@ -78,6 +79,7 @@ __all__ = [
     "HermitianConjugate",
     "InputError",
     "Lattice",
+    "Matrix",
     "Model",
     "NotConvergedWarning",
     "Operator",

@@ -1,7 +1,8 @@
-"""H as a linear operator for SciPy."""
+"""H as a linear operator for SciPy and CuPy."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -11,30 +12,53 @@ from scipy.sparse import linalg
 from ._eigenforge import Multiply
 from .errors import InputError
 
+#: DLPack's numbers of memory that a card sees: its own, and managed one.
+ON_CARDS = (2, 13)
+
 
 class LinearOperator(linalg.LinearOperator):  # type: ignore[misc]
-    """y = H x, of float64, or of complex128 where H or x is complex. ``eigsh``, ``lobpcg`` and ``expm_multiply`` of SciPy take it."""
+    """y = H x, of float64 or float32 as the model's ``precision`` says, or complex where H or x is. ``eigsh``, ``lobpcg`` and ``expm_multiply`` of
+    SciPy take it.
+
+    An operator on a card also takes arrays of that card, CuPy's, PyTorch's, or any with DLPack or the CUDA array interface, and multiplies them
+    where they are, in the order of the caller's current stream. The host does not wait.
+    """
 
     __array_ufunc__ = None
+    __array_priority__ = 1000
 
     def __init__(self, multiply: Multiply) -> None:
         self._multiply = multiply
-        dtype = np.complex128 if multiply.is_complex else np.float64
-        super().__init__(np.dtype(dtype), (multiply.states, multiply.states))
+        dtype = np.dtype(multiply.dtype)
+        self._complex = np.result_type(dtype, np.complex64)
+        super().__init__(dtype, (multiply.states, multiply.states))
 
-    def matvec(self, x: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """H x of a vector, shape (N,) or (N, 1); into ``out`` where one is given, of the same shape and dtype."""
+    def matvec(self, x: Any, out: Any = None, stream: int | None = None) -> Any:
+        """H x of a vector, shape (N,) or (N, 1); into ``out`` where one is given, of the same shape and dtype.
+
+        ``stream`` is the driver's handle of the stream that arrays of a card are in order with; CuPy's and PyTorch's current ones are found.
+        """
+        if _is_on_card(x):
+            if tuple(x.shape) not in ((self.shape[0],), (self.shape[0], 1)):
+                raise InputError(f"expected a vector of shape ({self.shape[0]},), found {tuple(x.shape)}")
+            return self._card_times(x, out, stream)
         x = self._cast(x)
         if x.shape not in ((self.shape[0],), (self.shape[0], 1)):
             raise InputError(f"expected a vector of shape ({self.shape[0]},), found {x.shape}")
         return self._times(x, out)
 
-    def matmat(self, X: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:  # noqa: N803
+    def matmat(self, X: Any, out: Any = None, stream: int | None = None) -> Any:  # noqa: N803
         """H X of columns, shape (N, K), in any order in memory; into ``out`` where one is given."""
-        X = self._cast(X)
+        X = X if _is_on_card(X) else self._cast(X)
         if X.ndim != 2 or X.shape[0] != self.shape[0]:
-            raise InputError(f"expected an array of shape ({self.shape[0]}, columns), found {X.shape}")
-        return self._times(X, out)
+            raise InputError(f"expected an array of shape ({self.shape[0]}, columns), found {tuple(X.shape)}")
+        return self._times(X, out) if isinstance(X, np.ndarray) else self._card_times(X, out, stream)
+
+    def dot(self, x: Any) -> Any:
+        """H x, of an array of the host or of a card, or the product with another operator or number."""
+        if not _is_on_card(x):
+            return super().dot(x)
+        return self.matvec(x) if x.ndim == 1 else self.matmat(x)
 
     def _matvec(self, x: NDArray[Any]) -> Any:
         return self.matvec(x)
@@ -50,14 +74,14 @@ class LinearOperator(linalg.LinearOperator):  # type: ignore[misc]
 
     def _cast(self, x: Any) -> NDArray[Any]:
         array: NDArray[Any] = np.asarray(x)
-        if array.dtype == self.dtype or array.dtype == np.complex128:
+        if array.dtype == self.dtype or array.dtype == self._complex:
             return array
         wanted = np.result_type(array.dtype, self.dtype)
-        if wanted not in (np.float64, np.complex128):
+        if wanted not in (self.dtype, self._complex):
             raise InputError(f"expected numbers that {self.dtype} holds, found {array.dtype}")
         return array.astype(wanted)
 
-    def _times(self, x: NDArray[Any], out: NDArray[Any] | None) -> NDArray[Any]:
+    def _times(self, x: NDArray[Any], out: Any) -> NDArray[Any]:
         if out is None:
             out = np.empty(x.shape, x.dtype)
         elif not isinstance(out, np.ndarray) or out.shape != x.shape or out.dtype != x.dtype:
@@ -66,8 +90,36 @@ class LinearOperator(linalg.LinearOperator):  # type: ignore[misc]
         elif not out.flags.writeable or np.may_share_memory(out, x) or (out.size > 1 and 0 in out.strides):
             raise InputError("expected an `out` that can be written, has memory for each element and is apart from x")
         columns, target = (x[:, None], out[:, None]) if x.ndim == 1 else (x, out)
-        if x.dtype == np.float64:
-            self._multiply.real(columns, target)
-        else:
-            self._multiply.complex(columns, target)
+        self._multiply.host(columns, target)
         return out
+
+    def _card_times(self, x: Any, out: Any, stream: int | None) -> Any:
+        library = type(x).__module__.partition(".")[0]
+        if out is None:
+            if library not in ("cupy", "torch"):
+                raise InputError(f"expected an `out` for an array of {library}", "out=… is where y is written")
+            out = sys.modules[library].empty_like(x)
+        elif not _is_on_card(out):
+            raise InputError(f"expected an `out` on the card as x is, found {type(out).__name__}")
+        if stream is None:
+            stream = _current_stream(library, x)
+        self._multiply.card(x, out, stream)
+        return out
+
+
+def _is_on_card(x: Any) -> bool:
+    if isinstance(x, np.ndarray):
+        return False
+    place = getattr(x, "__dlpack_device__", None)
+    return place()[0] in ON_CARDS if place is not None else hasattr(type(x), "__cuda_array_interface__")
+
+
+def _current_stream(library: str, x: Any) -> int | None:
+    """The stream that a library's next work goes to; None of a library whose streams are not known here."""
+    if library == "cupy":
+        stream: int = sys.modules["cupy"].cuda.get_current_stream().ptr
+        return stream
+    if library == "torch":
+        handle: int = sys.modules["torch"].cuda.current_stream(x.device).cuda_stream
+        return handle
+    return None

@@ -1,7 +1,8 @@
 """Full CI for PySCF: a solver for ``mcscf.CASCI`` and ``mcscf.CASSCF``.
 
-``mc = mcscf.CASSCF(mf, 6, 6); mc.fcisolver = eigenforge.pyscf.FCISolver(mol)``. States are found by eigenforge; density matrices, ⟨S²⟩ and products
-with H of given vectors are PySCF's own, whose order and signs the vectors have.
+``mc = mcscf.CASSCF(mf, 6, 6); mc.fcisolver = eigenforge.pyscf.FCISolver(mol)``. States, products with H of given
+vectors and density matrices of a state are eigenforge's, in PySCF's order and signs; ⟨S²⟩, transition densities, and all of it in spaces below
+``MUCH`` determinants, are PySCF's own.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from pyscf import ao2mo, symm
 from pyscf.fci import cistring, direct_spin1
 from pyscf.fci.spin_op import spin_square
 
+from ._eigenforge import FullCi, density_matrices
 from .errors import InputError, NotConvergedWarning
 from .model import Model, molecule
 from .results import Result
 
 #: How far S² of a state may be from the one that is looked for, and how many states are looked at for it.
 SPIN, MOST_ROOTS = 1e-3, 64
+#: Determinants from which a product or a density matrix is worth setting up.
+MUCH = 20_000
 
 
 class FCISolver(direct_spin1.FCISolver):  # type: ignore[misc]
@@ -91,6 +95,48 @@ class FCISolver(direct_spin1.FCISolver):  # type: ignore[misc]
             self.eci, self.ci = np.asarray(energies), states
         return self.eci, self.ci
 
+    def contract_2e(
+        self, eri: NDArray[np.float64], fcivec: NDArray[np.float64], norb: int, nelec: Any, link_index: Any = None, **others: Any
+    ) -> NDArray[np.float64]:
+        """Σ g_pqrs E_pq E_rs on a vector, with g of ``absorb_h1e``."""
+        space = self._space(norb, nelec)
+        g = ao2mo.restore(1, np.asarray(eri), norb) if space is not None else None
+        if space is None or not _is_symmetric(g):
+            product: NDArray[np.float64] = super().contract_2e(eri, fcivec, norb, nelec, link_index, **others)
+            return product
+        # E_pq E_rs = a†_p a†_r a_s a_q + δ_qr E_ps
+        one, two = np.einsum("pqqs->ps", g), 2.0 * g
+        device = "cpu" if self.device == "auto" and fcivec.size < MUCH * 10 else self.device
+        H = FullCi(space, one[np.tril_indices(norb)], ao2mo.restore(8, two, norb), 0.0, device)
+        return H.multiply(np.ravel(fcivec)).reshape(fcivec.shape)
+
+    def make_rdm1s(self, fcivec: Any, norb: int, nelec: Any, link_index: Any = None) -> Any:
+        """γ_pq = ⟨q† p⟩ of ↑ and of ↓."""
+        space = self._space(norb, nelec)
+        if space is None:
+            return super().make_rdm1s(fcivec, norb, nelec, link_index)
+        up, down, _ = density_matrices(space, np.reshape(fcivec, (1, -1)), False)
+        norm = np.vdot(fcivec, fcivec)
+        return norm * up.T, norm * down.T
+
+    def make_rdm1(self, fcivec: Any, norb: int, nelec: Any, link_index: Any = None) -> Any:
+        """γ_pq, summed over spins."""
+        return sum(self.make_rdm1s(fcivec, norb, nelec, link_index))
+
+    def make_rdm12(self, fcivec: Any, norb: int, nelec: Any, link_index: Any = None, reorder: bool = True) -> Any:
+        """γ_pq and Γ_pqrs = Σ ⟨p† r† s q⟩, summed over spins."""
+        space = self._space(norb, nelec)
+        if space is None or not reorder:
+            return super().make_rdm12(fcivec, norb, nelec, link_index, reorder)
+        up, down, two = density_matrices(space, np.reshape(fcivec, (1, -1)), True)
+        norm = np.vdot(fcivec, fcivec)
+        return norm * (up + down).T, norm * two
+
+    def _space(self, norb: int, nelec: Any) -> tuple[int, int, int] | None:
+        """Orbitals and electrons of a space that is worth it."""
+        up, down = (int(count) for count in direct_spin1._unpack_nelec(nelec, self.spin))
+        return (norb, up, down) if comb(norb, up) * comb(norb, down) >= MUCH else None
+
     def _irreps(self, orbsym: Any, wfnsym: Any) -> dict[str, Any]:
         """The irreps of orbitals and states as keys of ``[ci]``, where PySCF asks for one."""
         orbsym = self.orbsym if orbsym is None else orbsym
@@ -129,6 +175,13 @@ class FCISolver(direct_spin1.FCISolver):  # type: ignore[misc]
             if count >= min(size, MOST_ROOTS):
                 raise InputError(f"expected {roots} states of S² = {wanted}, found {len(found)} among the lowest {count}")
             count = min(size, 2 * count + 2)
+
+
+def _is_symmetric(g: NDArray[np.float64]) -> bool:
+    """Whether g has the eight symmetries of real orbitals."""
+    least = 1e-12 * max(1e-300, float(abs(g).max()))
+    others = (g.transpose(1, 0, 2, 3), g.transpose(0, 1, 3, 2), g.transpose(2, 3, 0, 1))
+    return all(float(abs(g - other).max()) <= least for other in others)
 
 
 def _fcidump(

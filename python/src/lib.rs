@@ -6,11 +6,12 @@
 //! ```
 //!
 //! A model of Python's is a model file: the package writes its text, and the library reads it as it reads any. `multiply` is y = H x on arrays of
-//! the caller, `calls` what every long call does (Python's lock, Ctrl-C, forks), `errors` makes exceptions.
+//! the caller, `full_ci` that of molecules and their density matrices in PySCF's order, `calls` what every long call does (Python's lock, Ctrl-C, forks), `errors` makes exceptions.
 
 mod arrays;
 mod calls;
 mod errors;
+mod full_ci;
 mod lattice;
 mod multiply;
 mod observer;
@@ -34,6 +35,7 @@ mod _eigenforge {
     #[pymodule_export]
     use super::{
         command,
+        full_ci::{FullCi, density_matrices},
         lattice::LatticeData,
         multiply::Multiply,
         operator::{HermitianConjugate, Operator, c, cdag, chirality, n, operator, products, sdots, sum},

@@ -8,7 +8,7 @@ use crate::observer::{Observer, Told};
 use eigenforge::Error;
 use eigenforge::evolve::evolution;
 use eigenforge::export::{ExportFormat, export};
-use eigenforge::input::{Family, InputFile, ModelFile};
+use eigenforge::input::{Family, InputFile, MatrixFile, ModelFile};
 use eigenforge::inspection::open_for;
 use eigenforge::path::Stage;
 use eigenforge::problem::run::{CheckpointRequest, RunContext, Solvable, solvable, solve_sweep};
@@ -17,8 +17,11 @@ use eigenforge::report::{BasisStates, CurveReport, NamedArray, ReportError, Stat
 use eigenforge::runtime::Device;
 use eigenforge::runtime::jit::Overrides;
 use eigenforge::runtime::machine::Machine;
+use eigenforge::sparse::{Csr, NumberKind};
 use eigenforge::spectrum::spectrum;
 use eigenforge::thermal::thermal;
+use num_complex::Complex64;
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::{Path, PathBuf};
@@ -124,6 +127,10 @@ impl ProblemText {
                 file.dimension().is_some_and(|dimension| dimension.saturating_mul(states(dimension)) <= BROUGHT)
             }
             InputFile::Ci(_) => true,
+            InputFile::Matrix(file) => {
+                let states = if file.solve.all { file.matrix.rows() } else { file.solve.states as u64 };
+                u128::from(file.matrix.real_rows()) * u128::from(states) <= BROUGHT
+            }
             _ => false,
         }
     }
@@ -134,6 +141,7 @@ impl ProblemText {
         match &mut file {
             InputFile::Lattice(file) => file.output.vectors = wanted,
             InputFile::Ci(file) => file.output.vectors = wanted,
+            InputFile::Matrix(file) => file.output.vectors = wanted,
             _ => {}
         }
         file
@@ -142,6 +150,30 @@ impl ProblemText {
 
 #[pymethods]
 impl ProblemText {
+    /// A Hermitian matrix by its compressed rows, of real or complex numbers; `keys` is the text of `[solve]` and `[output]`.
+    #[staticmethod]
+    fn of_matrix(
+        py: Python<'_>,
+        row_start: PyReadonlyArray1<'_, u64>,
+        columns: PyReadonlyArray1<'_, u32>,
+        values: &Bound<'_, PyAny>,
+        keys: &str,
+    ) -> PyResult<ProblemText> {
+        let (kind, values) = match values.extract::<PyReadonlyArray1<'_, f64>>() {
+            Ok(values) => (NumberKind::Real, values.as_array().to_vec()),
+            Err(_) => {
+                let values: PyReadonlyArray1<'_, Complex64> = values.extract()?;
+                (NumberKind::Complex, values.as_array().iter().flat_map(|number| [number.re, number.im]).collect())
+            }
+        };
+        let (row_start, columns) = (row_start.as_array().to_vec(), columns.as_array().to_vec());
+        let file = long(py, || {
+            let matrix = Csr::of_numbers(kind, row_start, columns, values)?;
+            Ok(MatrixFile::new("the matrix", matrix)?.with_keys(keys)?)
+        })?;
+        Ok(ProblemText { file: InputFile::Matrix(Box::new(file)), notes: Vec::new() })
+    }
+
     /// Checks a text: `name` is what errors call it, `folder` where its paths begin, `sectors` "" or "all".
     #[new]
     fn new(name: &str, text: &str, folder: PathBuf, verb: &str, sectors: &str) -> PyResult<ProblemText> {
@@ -252,7 +284,17 @@ impl ProblemText {
 
     /// y = H x on a device, in the order of the basis.
     fn multiply(&self, py: Python<'_>, device: &str) -> PyResult<Multiply> {
-        long(py, || Multiply::new(self.lattice("a linear operator")?.to_model()?, &Device::parse(device)?))
+        long(py, || {
+            if let InputFile::Matrix(file) = &self.file {
+                if file.matrix.is_times_i() {
+                    let why = "the matrix is real and skew-symmetric, and i times it is Hermitian: give 1j * A";
+                    return Err(Error::not_of_family(Family::Matrix, "a linear operator", why));
+                }
+                return Multiply::of_matrix(&file.matrix, &Device::parse(device)?);
+            }
+            let file = self.lattice("a linear operator")?;
+            Multiply::new(file.to_model()?, file.solve.precision, &Device::parse(device)?)
+        })
     }
 
     /// The basis states, arrays by name.

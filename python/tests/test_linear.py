@@ -4,6 +4,7 @@ import eigenforge as ef
 import numpy as np
 import pytest
 
+scipy = pytest.importorskip("scipy")
 linalg = pytest.importorskip("scipy.sparse.linalg")
 
 
@@ -79,3 +80,62 @@ def test_symmetry_sectors_multiply_too():
         assert np.allclose(np.linalg.eigvalsh(dense)[:3], sector.solve(states=3).energies, atol=1e-9)
         with pytest.raises(ef.InputError):
             sector.to_scipy()
+
+
+def test_single_precision_is_that_of_the_model():
+    for double in models()[:3]:
+        H, A = double.section("solve", precision="f32").linear_operator(), double.to_scipy()
+        assert H.dtype == (np.float32 if A.dtype == np.float64 else np.complex64)
+        rng = np.random.default_rng(5)
+        n = H.shape[0]
+        x = rng.standard_normal((n, 3)) + 1j * rng.standard_normal((n, 3))
+        for vector in [x.astype("c8"), *([x.real.astype("f4"), x[:, 1].real.astype("f4")] if A.dtype == float else [])]:
+            y = H @ vector
+            assert y.dtype == vector.dtype and np.allclose(y, A @ vector, atol=1e-4)
+        with pytest.raises(ef.InputError, match="found"):
+            H @ x
+
+
+def hermitian(n, dtype, seed):
+    rng = np.random.default_rng(seed)
+    A = scipy.sparse.random(n, n, 0.1, random_state=rng, format="coo", dtype=np.float64).astype(dtype)
+    if np.issubdtype(dtype, np.complexfloating):
+        A.data = A.data + 1j * rng.standard_normal(A.nnz)
+    return (A + A.conj().T).tocsr()
+
+
+@pytest.mark.parametrize("dtype, device", [("f8", "cpu"), ("c16", "cpu"), ("f8", "sim"), ("c16", "sim")])
+def test_a_matrix_of_one_s_own(dtype, device):
+    n = 60
+    A = hermitian(n, np.dtype(dtype), 3)
+    matrix = ef.Matrix(A.tocoo())
+    H = matrix.linear_operator(device)
+    assert H.dtype == A.dtype
+    rng = np.random.default_rng(4)
+    tall = rng.standard_normal((2 * n, 11))
+    for real in [tall[::2, 0], tall[:n, :1], np.asfortranarray(tall[:n]), tall[:n, ::-2]]:
+        for x in [real, real + 1j * rng.standard_normal(real.shape)]:
+            assert np.allclose(H @ x, A @ x, atol=1e-12)
+    found = matrix.solve(states=3, device=device, vectors=True)
+    assert np.allclose(found.energies, np.linalg.eigvalsh(A.toarray())[:3], atol=1e-9)
+    for energy, vector in zip(found.energies, found.vectors, strict=True):
+        assert abs(A @ vector - energy * vector).max() < 1e-7
+    assert np.allclose(ef.Matrix(A.toarray()).solve(states="all").energies, np.linalg.eigvalsh(A.toarray()), atol=1e-9)
+
+
+def test_what_no_matrix_is():
+    A = hermitian(12, np.dtype("f8"), 0)
+    for call, words in [
+        (lambda: ef.Matrix(A[:5]), "expected a square matrix"),
+        (lambda: ef.Matrix(np.arange(3.0)), "1 dimensions"),
+        (lambda: ef.Matrix(A.toarray().astype(object)), "found object"),
+        (lambda: ef.Matrix(A + scipy.sparse.eye(12, k=1)).solve(), "not conjugate|conjugate|Hermitian"),
+        (lambda: ef.Matrix(np.diag([1.0, np.nan])).solve(), "NaN|nan|finite"),
+        (lambda: ef.Matrix(np.array([[0.0, 1.0], [-1.0, 0.0]])).linear_operator(), "1j"),
+        (lambda: ef.Matrix(A).solve(precision="f32"), "precision"),
+        (lambda: ef.Matrix(A).sector(up=1).solve(), "sector"),
+        (lambda: ef.Matrix(A).thermal(temperatures=[1.0]), "matrix"),
+        (lambda: ef.Matrix(A).basis(), None),
+    ]:
+        with pytest.raises(ef.InputError, match=words):
+            call()

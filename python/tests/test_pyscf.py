@@ -9,7 +9,7 @@ pytest.importorskip("pyscf")
 
 import eigenforge as ef  # noqa: E402
 import eigenforge.pyscf  # noqa: E402
-from pyscf import gto, mcscf, scf  # noqa: E402
+from pyscf import ao2mo, gto, mcscf, scf  # noqa: E402
 from pyscf.fci import direct_spin1  # noqa: E402
 
 
@@ -87,3 +87,26 @@ def test_electrons_irreps_and_what_is_refused(cases):
                 symmetric.fcisolver = ef.pyscf.FCISolver(method.mol)
             found.append(symmetric.kernel()[0])
         assert abs(found[0] - found[1]) < 1e-9
+
+
+def test_products_and_densities_are_pyscf_s(monkeypatch):
+    monkeypatch.setattr(ef.pyscf, "MUCH", 0)
+    own, rng = ef.pyscf.FCISolver(), np.random.default_rng(7)
+    own.device = "cpu"
+    for norb, nelec in [(5, (3, 2)), (6, (2, 4)), (4, (4, 1)), (3, (0, 2)), (1, (1, 0))]:
+        h = rng.standard_normal((norb, norb))
+        eri = rng.standard_normal((norb,) * 4)
+        eri = eri + eri.transpose(1, 0, 2, 3)
+        eri = eri + eri.transpose(0, 1, 3, 2)
+        eri = eri + eri.transpose(2, 3, 0, 1)
+        shape = tuple(direct_spin1.cistring.num_strings(norb, count) for count in nelec)
+        state = 0.3 * rng.standard_normal(shape)
+        g = ao2mo.restore(1, direct_spin1.absorb_h1e(h + h.T, eri, norb, nelec, 0.5), norb)
+        skewed = g + 0.1 * np.einsum("pq,rs->pqrs", *[a + a.T for a in rng.standard_normal((2, norb, norb))])
+        for integrals in (g, skewed):
+            expected = direct_spin1.contract_2e(integrals, state, norb, nelec)
+            found = own.contract_2e(integrals, state, norb, nelec)
+            assert found.shape == state.shape and np.allclose(found, expected, atol=1e-11 * abs(expected).max())
+        for name in ("make_rdm1", "make_rdm1s", "make_rdm12"):
+            pairs = zip(getattr(own, name)(state, norb, nelec), getattr(direct_spin1.FCI(), name)(state, norb, nelec), strict=True)
+            assert all(np.allclose(a, b, atol=1e-12) for a, b in pairs), name

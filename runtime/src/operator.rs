@@ -31,6 +31,10 @@ pub trait LinearOperator<T: Scalar>: Send + Sync {
     fn apply_block(&self, x: &[&Vector<T>], y: &mut [Vector<T>]) -> Result<Vec<f64>> {
         x.iter().zip(y).map(|(x, y)| self.apply(x, y)).collect()
     }
+    /// The same without x_j·y_j: need not wait for the device.
+    fn multiply_block(&self, x: &[&Vector<T>], y: &mut [Vector<T>]) -> Result<()> {
+        self.apply_block(x, y).map(drop)
+    }
     /// The diagonal as a function of the index, if the operator has it (for point Jacobi).
     fn diagonal(&self) -> Option<ElementFunction> {
         None

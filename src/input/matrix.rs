@@ -1,6 +1,7 @@
 //! Where a matrix comes from: the word on the command line, and the matrix behind it; a file of a matrix to be diagonalised.
 
-use super::{InputError, InputFile, OutputSpec, SolveSpec};
+use super::section::{ParsedText, Section, Source};
+use super::{InputError, InputFile, OutputSpec, SolveSpec, Wrong, checked, solve};
 use crate::ci::{self, MatrixError, Molecule, MoleculeError};
 use crate::path::FamilyError;
 use crate::sparse::{Csr, CsrError, MatrixMarketError, NpzError, NumberKind, SYMMETRY, Triangle};
@@ -8,6 +9,7 @@ use crate::words::grouped;
 use eigenforge_product::{HermitianMatrix, MatrixFault};
 use eigenforge_runtime::input_file::{FileKind, OpenedFile, STANDARD_INPUT, TextFile, shown_name};
 use eigenforge_runtime::say;
+use eigenforge_templates::ScalarType;
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -244,11 +246,40 @@ impl MatrixFile {
         let source = path.to_str().and_then(|text| text.parse::<MatrixSource>().ok());
         let Some(source @ (MatrixSource::MatrixMarket(_) | MatrixSource::Npz(_))) = source else { return Ok(None) };
         let numbers = source.opened()?.numbers(Triangle::Full)?;
-        let fault = |fault| MatrixFileError::NotHermitian { file: path.into(), fault };
+        Ok(Some(MatrixFile { name: shown_name(path), ..MatrixFile::new(path, numbers)? }))
+    }
+
+    /// A matrix of the caller's by the name that messages have for it.
+    ///
+    /// # Errors
+    /// A matrix that is not Hermitian.
+    pub fn new(name: impl AsRef<Path>, numbers: Csr) -> Result<MatrixFile, MatrixFileError> {
+        let name = name.as_ref();
+        let fault = |fault| MatrixFileError::NotHermitian { file: name.into(), fault };
         let matrix = HermitianMatrix::new(numbers).map_err(fault)?;
         let text = format!("{}, elements {}", MatrixFile::words(&matrix), matrix.identity());
-        let (solve, output) = (SolveSpec::default(), OutputSpec::default());
-        Ok(Some(MatrixFile { name: shown_name(path), text, matrix, solve, output }))
+        let (name, solve, output) = (name.display().to_string(), SolveSpec::default(), OutputSpec::default());
+        Ok(MatrixFile { name, text, matrix, solve, output })
+    }
+
+    /// The same with the keys of `[solve]` and `[output]` in a text.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the text, each problem at its place.
+    pub fn with_keys(self, text: &str) -> Result<MatrixFile, InputError> {
+        let parsed = ParsedText::new(Source { text, folder: Path::new("") });
+        let (solve, output) = checked(&self.name, text, |problems| {
+            let keys = Section::new("", parsed.table(problems)?, 0..0, problems);
+            let solve = keys.open("solve").map_or_else(SolveSpec::default, |section| solve::read(section, problems));
+            if solve.precision != ScalarType::F64 {
+                let why = "matrices are multiplied in f64 only; leave `precision` out";
+                problems.add(keys.place("solve"), Wrong::Conflict { key: "precision", other: "a matrix", why });
+            }
+            let output = keys.open("output").map_or_else(OutputSpec::default, solve::read_output);
+            keys.finish("section", |_| None);
+            Some((solve, output))
+        })?;
+        Ok(MatrixFile { solve, output, ..self })
     }
 
     /// "complex Hermitian matrix of 144 rows, 576 non-zeros".

@@ -1,9 +1,10 @@
-//! Developer commands, with nothing but Cargo: `cargo xtask setup`, `test`, `wheel`, `fuzz`, `gpu-test-binaries`.
+//! Developer commands, with nothing but Cargo: `cargo xtask setup`, `test`, `network`, `wheel`, `fuzz`, `gpu-test-binaries`.
 //!
 //! `setup` fetches NVIDIA's run-time compiler and disassemblers, and an MPI with libclang, from PyPI into the target folder, so
 //! that every kernel is compiled and every feature built on machines with no GPU, no CUDA toolkit and no MPI. `test` is what
 //! the README and `.ci/run` run: set-up, format, lints, documentation and tests, with tables of the steps and of the slowest test
-//! programs at the end. Its heavy steps use one profile, `suite`: the release with checks. `fuzz` feeds nearly valid files to every reader.
+//! programs at the end. Its heavy steps use one profile, `suite`: the release with checks. `fuzz` feeds nearly valid files to every reader,
+//! `network` joins hosts on this machine by a network and runs MPI on them.
 //! `gpu-test-binaries` builds what `gpu/test.sh` and `gpu/bench.sh` run on a machine that has a GPU and no Rust.
 
 mod gpu;
@@ -25,6 +26,8 @@ usage: cargo xtask COMMAND
                       setup, format, lints, documentation and all tests; tables of the steps and of the slowest test
                       programs at the end. A machine that lacks one of compiler, nvrtc, mpi, python fails, unless TOOLS
                       (a list with commas) names it. --python tests the wheel beside PySCF, QuSpin, OpenFermion, Qiskit
+  network             all tests of MPI processes on hosts that only a network joins (network namespaces; Linux with ip,
+                      tc, nsenter and unshare), also the one that cuts a link and the one that measures slow ones
   wheel               build the Python package into target/wheels
   fuzz [--minutes N]  nearly valid files for every reader, N minutes long [default: 10]
   gpu-test-binaries   build the tests and the command in release and put them into gpu/bin, for gpu/test.sh";
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
+        ["network"] => network(&project),
         ["fuzz"] => fuzz(&project, "10"),
         ["fuzz", "--minutes", minutes] => fuzz(&project, minutes),
         ["gpu-test-binaries"] => match gpu::test_binaries(&project) {
@@ -70,6 +74,20 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Runs all tests of processes on hosts that only a network joins, those that wait and those that measure too.
+fn network(project: &Project) -> ExitCode {
+    let tools = setup::run(project, &setup::MPI);
+    let folder = tools.folder().map(mpi::environment);
+    let Some(Ok(environment)) = folder else {
+        eprintln!("error: they need an MPI: `cargo xtask setup` fetches one");
+        return ExitCode::FAILURE;
+    };
+    let features = ["--features", "eigenforge-command/mpi"];
+    let test = ["test", "--profile", "suite", "-p", "eigenforge-command", "--test", "cli_and_input"];
+    let which = ["--", "network::", "--include-ignored", "--nocapture", "--test-threads", "1"];
+    passed(project.cargo(&[&test[..], &features, &which].concat()).envs(environment))
 }
 
 /// Runs the long fuzzing of the readers, which is a test that is passed over otherwise.
@@ -90,8 +108,12 @@ fn fuzz(project: &Project, minutes: &str) -> ExitCode {
         "--ignored",
         "--nocapture",
     ];
-    let status = project.cargo(&test).env("EIGENFORGE_FUZZ_MINUTES", minutes).status();
-    match status {
+    passed(project.cargo(&test).env("EIGENFORGE_FUZZ_MINUTES", minutes))
+}
+
+/// Whether a command ran to a good end.
+fn passed(command: &mut std::process::Command) -> ExitCode {
+    match command.status() {
         Ok(status) if status.success() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(fault) => {

@@ -4,6 +4,8 @@
 //! out to them (tensors); exact diagonalisation makes them [ranks](eigenforge_runtime::ranks). A build without MPI
 //! that is started several times over refuses, because each process would do the same and write the same files.
 
+#[cfg(all(feature = "mpi", target_os = "linux"))]
+mod connections;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod threads;

@@ -3,6 +3,8 @@
 //! Numbers go from host memory to host memory, one rank's messages to each other rank in turn, in messages that
 //! [`Ranks`](eigenforge_runtime::ranks::Ranks) keeps below 2³¹ bytes.
 
+#[cfg(target_os = "linux")]
+use super::connections;
 use eigenforge_runtime::Result;
 use eigenforge_runtime::ranks::{Collectives, Ranks, WORDS};
 use mpi::Threading;
@@ -38,6 +40,8 @@ impl World {
     /// Starts MPI; `None` if it cannot be started, or was started before.
     pub(super) fn start() -> Option<World> {
         let (universe, _) = mpi::initialize_with_threading(Threading::Serialized)?;
+        #[cfg(target_os = "linux")]
+        connections::watch();
         Some(World { universe: Arc::new(universe) })
     }
 

@@ -6,6 +6,7 @@ use super::measures::{EvolutionMeasures, EvolutionPoint, Meter};
 use eigenforge_core::operator::OperatorError;
 use eigenforge_runtime::solvers::{EvolutionOptions, EvolutionSteps, OperatorCombination, evolve, evolve_driven};
 use eigenforge_runtime::{Device, LinearOperator};
+use eigenforge_templates::ScalarType;
 use num_complex::Complex64;
 
 /// Vectors of the length of H that an evolution needs on a device at least, for the room that tables are given: two bases of twelve and what
@@ -61,7 +62,7 @@ pub fn evolve_model(
     device: &Device,
     mut visit: impl FnMut(EvolutionPoint),
 ) -> Result<EvolutionSteps, RunError> {
-    let hamiltonian = model.on_device(device, VECTORS)?;
+    let hamiltonian = model.on_device(device, ScalarType::F64, VECTORS)?;
     let operator: &dyn LinearOperator<f64> = &hamiltonian;
     let mut meter = Meter { model, device, wanted, scratch: device.zeros(operator.dimension())? };
     let constant = model.constant();
@@ -91,7 +92,7 @@ pub fn evolve_driven_model(
 ) -> Result<EvolutionSteps, RunError> {
     let mut terms: Vec<(Box<dyn LinearOperator<f64>>, f64)> = Vec::new();
     for part in &driven.parts {
-        terms.push((Box::new(part.on_device(device, VECTORS)?), part.constant()));
+        terms.push((Box::new(part.on_device(device, ScalarType::F64, VECTORS)?), part.constant()));
     }
     let sum = OperatorCombination::new(terms)?;
     let mut meter = Meter { model: driven.basis_model(), device, wanted, scratch: device.zeros(sum.dimension())? };

@@ -121,7 +121,7 @@ impl LevelStates {
             if starts.is_empty() {
                 continue;
             }
-            let hamiltonian = target.model.on_device(device, CHAIN_VECTORS)?;
+            let hamiltonian = target.model.on_device(device, ScalarType::F64, CHAIN_VECTORS)?;
             let zero = self.energy_without_constant + (self.constant - target.model.constant());
             for start in starts {
                 let _chain = trace::span("response", "chain");
@@ -169,13 +169,17 @@ fn real_starts(model: &Model, mut vector: Vec<Complex64>) -> Vec<Vec<f64>> {
 }
 
 impl Model {
-    /// H of the sector on a device, in the order of its basis, with a table of partners where there is room beside so many vectors. It leaves
-    /// [`Model::constant`] out.
+    /// H of the sector on a device for vectors of a type, in the order of its basis, with a table of partners where there is room beside so many
+    /// of them. It leaves [`Model::constant`] out.
     ///
     /// # Errors
     /// The device's: too little memory, kernels that do not compile.
-    pub fn on_device(&self, device: &Device, vectors: u64) -> Result<Hamiltonian<'static>, RunError> {
-        let scalar = ScalarType::F64;
+    pub fn on_device(
+        &self,
+        device: &Device,
+        scalar: ScalarType,
+        vectors: u64,
+    ) -> Result<Hamiltonian<'static>, RunError> {
         let room = (self.kept_bytes(scalar, device) > 0).then(|| {
             let Memory { free, total } = device.memory();
             let vectors = vectors.saturating_mul(self.dimension().saturating_mul(scalar.bytes() as u64));

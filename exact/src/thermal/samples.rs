@@ -8,6 +8,7 @@ use super::random::{normal, seed_of};
 use eigenforge_core::operator::Operator;
 use eigenforge_runtime::solvers::{KrylovChain, krylov_chain};
 use eigenforge_runtime::{Device, SolveError, trace};
+use eigenforge_templates::ScalarType;
 use num_complex::Complex64;
 use rayon::prelude::*;
 
@@ -110,7 +111,7 @@ impl Model {
         }
         let taken: Vec<Vec<f64>> =
             levels.iter().flat_map(|level| &level.states).flat_map(|state| self.directions(state)).collect();
-        let hamiltonian = self.on_device(device, CHAIN_VECTORS + actions.len() as u64)?;
+        let hamiltonian = self.on_device(device, ScalarType::F64, CHAIN_VECTORS + actions.len() as u64)?;
         let name = self.sector_text();
         for sample in 0..options.samples {
             let _chain = trace::span("thermal", "chain");

@@ -11,6 +11,7 @@ use eigenforge_core::operator::{Charge, Factor, Operator, SiteKind, Spin, Symmet
 use eigenforge_runtime::simulate::Schedule;
 use eigenforge_runtime::solvers::symmetric_eigen;
 use eigenforge_runtime::{Device, LinearOperator, testing};
+use eigenforge_templates::ScalarType;
 use num_complex::Complex64;
 
 const TEMPERATURES: [f64; 3] = [0.3, 1.0, 8.0];
@@ -289,7 +290,7 @@ fn long_chains_without_orthogonality_have_the_same_sums() {
     assert!(copies > 5, "{copies} copies: the chain was kept orthogonal");
     let start = model.random_start(super::random::seed_of(3, &model.sector_text(), 0), &[]);
     let device = Device::cpu();
-    let hamiltonian = model.on_device(&device, CHAIN_VECTORS).unwrap();
+    let hamiltonian = model.on_device(&device, ScalarType::F64, CHAIN_VECTORS).unwrap();
     let beta = 1.5;
     let (mut term, mut evolved) = (start.clone(), start.clone());
     let mut made = device.zeros(start.len()).unwrap();

@@ -223,6 +223,10 @@ impl<T: Scalar> LinearOperator<T> for SparseOperator {
         self.run(x, y, true)
     }
 
+    fn multiply_block(&self, x: &[&Vector<T>], y: &mut [Vector<T>]) -> Result<(), DeviceError> {
+        self.run(x, y, false).map(drop)
+    }
+
     fn diagonal(&self) -> Option<ElementFunction> {
         let on_device = match &self.engine {
             Engine::Kernels(kernels) => Some(&kernels.diagonal),

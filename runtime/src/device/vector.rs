@@ -3,12 +3,12 @@
 //! On a device that is one of several [ranks](crate::ranks) it holds this rank's share of the elements; its length and all places
 //! are those of the whole vector, and what copies elements to the host is a step of all ranks.
 
-use super::Device;
 use super::arena::Piece;
 use super::card_memory::DeviceMemory;
 use super::memory::{Contents, OnDevice, Storage};
 use super::place::MemoryPlace;
 use super::shared::common;
+use super::{Cuda, Device};
 use crate::error::{DeviceError, Result};
 use crate::scalar::Scalar;
 use eigenforge_templates::launch::Element;
@@ -50,6 +50,12 @@ impl Vector<f64> {
 }
 
 impl<T: Scalar> Vector<T> {
+    /// Memory of a card that its owner keeps alive and frees.
+    pub(super) fn lent(device: &Device, cuda: &Cuda, address: u64, len: usize) -> Vector<T> {
+        let memory = DeviceMemory::lent(cuda.context(), address, len * size_of::<T>());
+        Vector { storage: Storage::Cuda(memory, PhantomData), device: device.clone(), len, here: 0..len, _piece: None }
+    }
+
     pub(crate) fn zeros(device: &Device, len: usize) -> Result<Vector<T>> {
         let bytes = (len as u64).saturating_mul(size_of::<T>() as u64);
         let here = device.part().map_or(0..len, |part| part.local_range(len));
