@@ -242,9 +242,10 @@ impl Run<'_, '_> {
             let references = halves.snapshot()?.references()?;
             let (found, _) = overlaps(&mut whole.snapshot()?, references)?;
             // ‖whole − halves‖² = 2 − 2 Re ⟨…⟩. A step of third order is off by 4/3 of the difference, and one of a quarter of the time
-            // by 1/64 of that: truncations, which are counted elsewhere, hardly matter in it.
+            // by 1/64 of that: truncations, which are counted elsewhere, hardly matter in it. Twice that, since the order is lower where the
+            // states that a bond has just got matter.
             let difference = (2.0 - 2.0 * found[0]).max(0.0).sqrt();
-            self.splitting.tried(difference / 48.0);
+            self.splitting.tried(difference / 24.0);
         }
         self.state.step(time)?;
         self.steps += 1;
