@@ -8,6 +8,8 @@ mod bench_symmetries;
 mod budget;
 #[path = "cli_and_input/cards.rs"]
 mod cards;
+#[path = "cli_and_input/chain_evolution.rs"]
+mod chain_evolution;
 #[path = "cli_and_input/charges.rs"]
 mod charges;
 #[path = "cli_and_input/ci.rs"]

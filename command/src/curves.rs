@@ -9,7 +9,7 @@ use super::output_folder;
 use super::progress::Display;
 use super::solve::{HINT, heed_signals};
 use eigenforge::Error;
-use eigenforge::evolve::evolution;
+use eigenforge::evolve::{EvolutionRecord, chain_evolution, evolution};
 use eigenforge::input::{InputError, InputFile, ModelFile};
 use eigenforge::problem::Family;
 use eigenforge::problem::run::RunContext;
@@ -27,23 +27,42 @@ struct CurveVerb<R> {
     name: &'static str,
     result: &'static str,
     read: fn(&Path) -> Result<InputFile, InputError>,
-    make: fn(ModelFile, &RunContext) -> Result<R, Error>,
+    make: fn(InputFile, &RunContext) -> Result<R, Error>,
+    /// Whether chains of DMRG have it.
+    of_chains: bool,
+}
+
+/// The file of a lattice model, which [`run`] has made sure of.
+fn lattice_file(file: InputFile) -> ModelFile {
+    match file {
+        InputFile::Lattice(file) => *file,
+        _ => unreachable!("files of other families are refused before"),
+    }
+}
+
+fn evolution_of(file: InputFile, context: &RunContext) -> Result<EvolutionRecord, Error> {
+    match file {
+        InputFile::Dmrg(file) => chain_evolution(&file, context),
+        file => evolution(lattice_file(file), context),
+    }
 }
 
 /// Runs `eigenforge spectrum`.
 pub(super) fn run_spectrum(arguments: &CurveArguments) -> Result<VerbEnd, CommandError> {
-    run(arguments, CurveVerb { name: "spectrum", result: "a spectrum", read: InputFile::read, make: spectrum })
+    let (read, make) = (InputFile::read, |file, context: &RunContext| spectrum(lattice_file(file), context));
+    run(arguments, CurveVerb { name: "spectrum", result: "a spectrum", read, make, of_chains: false })
 }
 
 /// Runs `eigenforge thermal`.
 pub(super) fn run_thermal(arguments: &CurveArguments) -> Result<VerbEnd, CommandError> {
-    run(arguments, CurveVerb { name: "thermal", result: "a thermal average", read: InputFile::read, make: thermal })
+    let (read, make) = (InputFile::read, |file, context: &RunContext| thermal(lattice_file(file), context));
+    run(arguments, CurveVerb { name: "thermal", result: "a thermal average", read, make, of_chains: false })
 }
 
 /// Runs `eigenforge evolve`.
 pub(super) fn run_evolve(arguments: &CurveArguments) -> Result<VerbEnd, CommandError> {
     let read = InputFile::read_evolving;
-    run(arguments, CurveVerb { name: "evolve", result: "an evolution", read, make: evolution })
+    run(arguments, CurveVerb { name: "evolve", result: "an evolution", read, make: evolution_of, of_chains: true })
 }
 
 fn run<R: CurveReport>(arguments: &CurveArguments, verb: CurveVerb<R>) -> Result<VerbEnd, CommandError> {
@@ -53,7 +72,8 @@ fn run<R: CurveReport>(arguments: &CurveArguments, verb: CurveVerb<R>) -> Result
         return Err(Error::not_of_family(Family::Lattice, &what, why).into());
     }
     let file = match (verb.read)(&arguments.model)? {
-        InputFile::Lattice(file) => *file,
+        file @ InputFile::Lattice(_) => file,
+        file @ InputFile::Dmrg(_) if verb.of_chains => file,
         InputFile::Sweep(sweep) => {
             let (what, family) = (format!("{} of a sweep", verb.result), Family::from_file(&sweep.points[0].file));
             return Err(Error::not_of_family(family, &what, "give every swept key one value").into());
@@ -63,7 +83,7 @@ fn run<R: CurveReport>(arguments: &CurveArguments, verb: CurveVerb<R>) -> Result
             return Err(Error::not_of_family(Family::from_file(&file), verb.name, why).into());
         }
     };
-    let folder = arguments.output.clone().or_else(|| file.output.folder.clone());
+    let folder = arguments.output.clone().or_else(|| file.output().and_then(|output| output.folder.clone()));
     let _output = output_folder::lock(folder.as_deref(), &R::FILES)?;
     heed_signals(HINT);
     let display = Arc::new(Display::new(arguments.json));

@@ -22,6 +22,14 @@ pub enum DmrgError {
         /// The whole term.
         term: String,
     },
+    /// A start that is no state of the chain's sector.
+    #[error("the start should be {expected}, found {found}")]
+    Start {
+        /// What it may be.
+        expected: String,
+        /// What it is.
+        found: String,
+    },
     /// A chain too short for two sites and their ends.
     #[error(
         "a chain of {sites} site(s) is too short: two-site DMRG needs at least 3; remove [dmrg] to diagonalise exactly"

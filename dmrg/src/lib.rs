@@ -48,6 +48,7 @@
 //! | `engine/` | the backends on which sweeps run |
 //! | `sweep/` | the sweep and what begins, accompanies and ends it |
 //! | `expansion/` | sweeps of one site whose bonds grow |
+//! | `evolution/` | states as functions of time |
 //! | `memory/` | what a run will hold, and how long it will take |
 //! | `measure/` | averages |
 //! | `orbitals/` | orbitals of a molecule: their order, entropies and mutual information |
@@ -64,6 +65,7 @@ mod builder;
 mod chain;
 mod engine;
 mod error;
+mod evolution;
 mod expansion;
 mod matrix_product;
 mod measure;
@@ -89,6 +91,7 @@ pub use chain::units::Units;
 pub use eigenforge_runtime::solvers::lean::{BasisChoice, TextChoice};
 pub use engine::card::most_targets;
 pub use error::DmrgError;
+pub use evolution::{ChainEvolution, ChainPoint, ChainStart, ChainSteps, ChainTime, evolve_chain};
 pub use matrix_product::{MatrixProductState, SiteTensor, SiteTensorBlock};
 pub use measure::CutRecord;
 pub use memory::forecast::Forecast;

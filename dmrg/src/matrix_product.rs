@@ -47,16 +47,31 @@ pub struct MatrixProductState {
     pub bonds: Vec<Vec<Vec<i32>>>,
 }
 
-/// The fixed charges of a label, and its irrep where irreps are conserved.
-fn listed(chain: &Chain, charges: Charges) -> Vec<i32> {
-    let irrep = chain.irreps.as_ref().map(|_| i32::from(charges.1));
-    charges.0[..chain.numbers.len()].iter().copied().chain(irrep).collect()
+impl Chain {
+    /// The fixed charges of a label, and its irrep where irreps are conserved.
+    pub(crate) fn listed(&self, charges: Charges) -> Vec<i32> {
+        let irrep = self.irreps.as_ref().map(|_| i32::from(charges.1));
+        charges.0[..self.numbers.len()].iter().copied().chain(irrep).collect()
+    }
+
+    /// The label of such a list; `None` where it has not as many charges.
+    pub(crate) fn unlisted(&self, list: &[i32]) -> Option<Charges> {
+        let (numbers, irrep) = list.split_at_checked(self.numbers.len())?;
+        let mut label = Charges::default();
+        label.0[..numbers.len()].copy_from_slice(numbers);
+        label.1 = match (irrep, &self.irreps) {
+            ([irrep], Some(_)) => u8::try_from(*irrep).ok()?,
+            ([], None) => 0,
+            _ => return None,
+        };
+        Some(label)
+    }
 }
 
 /// The states of a bond by the sectors of what is to its right.
 fn bond(chain: &Chain, sectors: &Sectors) -> Vec<Vec<i32>> {
     let of =
-        |sector| std::iter::repeat_n(listed(chain, chain.total - sectors.charges(sector)), sectors.dimension(sector));
+        |sector| std::iter::repeat_n(chain.listed(chain.total - sectors.charges(sector)), sectors.dimension(sector));
     (0..sectors.len()).flat_map(of).collect()
 }
 
@@ -104,7 +119,7 @@ impl MatrixProductState {
                     }
                 }
             }
-            let charges = chain.site(p).charges().iter().map(|own| listed(chain, *own)).collect();
+            let charges = chain.site(p).charges().iter().map(|own| chain.listed(*own)).collect();
             tensors.push(SiteTensor { site: chain.order[p], charges, blocks, values });
         }
         let kept = isometries.iter().map(|isometry| &isometry.kept).chain([&end]);

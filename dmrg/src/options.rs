@@ -8,10 +8,12 @@
 use crate::block::truncate;
 use crate::chain::units::Units;
 use crate::error::DmrgError;
+use crate::matrix_product::MatrixProductState;
 use crate::sweep_plan::SweepPlan;
 use eigenforge_core::observable::Observable;
 use eigenforge_runtime::solvers::lean::{BasisChoice, DavidsonLimits, TextChoice};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// The options of a run; as data, the keys of `[dmrg]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,6 +71,9 @@ pub struct Options {
     /// Whether states with `weights` share a basis in the solve of each bond.
     #[serde(default)]
     pub basis: BasisChoice,
+    /// The state that the lowest target's sweeps begin from, in place of a start of their own.
+    #[serde(skip)]
+    pub written: Option<Arc<MatrixProductState>>,
     /// Whether a run returns its states ([`DmrgResult::states`](crate::DmrgResult::states)).
     #[serde(skip)]
     pub vectors: bool,
@@ -154,6 +159,7 @@ impl Default for Options {
             factor_rows: FACTOR_ROWS,
             text: TextChoice::default(),
             basis: BasisChoice::default(),
+            written: None,
             vectors: false,
             check: true,
         }
@@ -192,8 +198,21 @@ impl Options {
         if self.sweeps > MOST_SWEEPS {
             return wrong("sweeps", "at most 100,000", self.sweeps.to_string());
         }
-        if self.sweeps == 0 && self.mode == Mode::Finite {
-            return wrong("sweeps", "at least 1, or 0 with mode = \"infinite\"", "0".into());
+        if self.sweeps == 0 && self.mode == Mode::Finite && self.written.is_none() {
+            return wrong(
+                "sweeps",
+                "at least 1, or 0 with mode = \"infinite\" or a written state as start",
+                "0".into(),
+            );
+        }
+        if self.written.is_some() {
+            if self.mode == Mode::Infinite {
+                return wrong("mode", "\"finite\" where a written state is the start", "\"infinite\"".into());
+            }
+            if let Some(weights) = &self.weights {
+                let expected = "left out where a written state is the start, which is one state";
+                return wrong("weights", expected, format!("{weights:?}"));
+            }
         }
         if self.targets == 0 {
             return wrong("targets", "at least 1, the number of lowest states", "0".into());
@@ -256,6 +275,11 @@ impl Options {
         let most = self.states.iter().copied().max().unwrap_or(1);
         let (mode, start) = (Mode::Finite, StartVectors::Carried);
         Options { states: vec![most, most], noise: Some(Vec::new()), mode, start, ..self.clone() }
+    }
+
+    /// Whether a written state is only read off: no sweeps are asked for.
+    pub(crate) fn only_reads(&self) -> bool {
+        self.written.is_some() && self.sweeps == 0
     }
 
     /// States kept in a sweep.

@@ -4,7 +4,8 @@
 //!
 //! * `times`, `energy`, `echo`, `bounds`, f64 \[times\]; `overlap`, complex128 \[times\]; in imaginary time `log_norm`, f64 \[times\];
 //! * for each observable an array of its name: f64 \[times\], \[times, sites\] or \[times, sites, sites\];
-//! * for each set of sites an array such as `S_0_1_2`, f64 \[times\].
+//! * for each set of sites an array such as `S_0_1_2`, f64 \[times\];
+//! * of a matrix-product state `discarded`, f64 \[times\], and `cut_entropies`, f64 \[times, cuts\].
 //!
 //! evolution.csv has a column `t` and one for each of these numbers. evolution.svg has a chart for each quantity that is recorded.
 
@@ -56,6 +57,12 @@ impl CurveReport for EvolutionRecord {
                 npz.add_array("overlap", &overlap)?;
                 if let Some(log_norm) = &self.log_norm {
                     npz.add_array("log_norm", &list(log_norm))?;
+                }
+                if let Some(chain) = &self.chain {
+                    npz.add_array("discarded", &list(&chain.discarded))?;
+                    let cuts = chain.cut_entropies.first().map_or(0, Vec::len);
+                    let of = |(t, cut): (usize, usize)| chain.cut_entropies[t][cut];
+                    npz.add_array("cut_entropies", &Array2::from_shape_fn((chain.cut_entropies.len(), cuts), of))?;
                 }
                 for averages in &self.averages {
                     let values: Vec<Vec<f64>> = averages.values.iter().map(Average::values).collect();

@@ -15,12 +15,30 @@ pub(super) const OF_STATES: [&str; 2] = ["energy", "echo"];
 /// # Errors
 /// A name that is not known.
 pub(super) fn measures(file: &ModelFile, spec: &EvolveSpec, model: &Model) -> Result<EvolutionMeasures, InputError> {
-    let known: Vec<Observable> =
-        model.standard_observables().into_iter().chain(file.observed.iter().cloned()).collect();
-    let refused = |key: &str, expected: String, found: String, span: &Range<usize>| {
-        let what = Wrong::OutOfRange { key: key.into(), expected, found };
-        Err(file.refused(InputProblem { what, span: span.clone() }))
-    };
+    let known = model.standard_observables().into_iter().chain(file.observed.iter().cloned()).collect();
+    Ok(EvolutionMeasures { observables: known_measures(file, spec, known)?, entropies: spec.entropy.clone() })
+}
+
+/// A key whose value is none of what was expected.
+pub(super) fn refused_key(
+    file: &ModelFile,
+    key: &str,
+    (expected, found): (String, String),
+    span: &Range<usize>,
+) -> InputError {
+    let what = Wrong::OutOfRange { key: key.into(), expected, found };
+    file.refused(InputProblem { what, span: span.clone() })
+}
+
+/// Those of the known observables that a file records.
+///
+/// # Errors
+/// A name that is not known.
+pub(super) fn known_measures(
+    file: &ModelFile,
+    spec: &EvolveSpec,
+    known: Vec<Observable>,
+) -> Result<Vec<Observable>, InputError> {
     let mut observables: Vec<Observable> = Vec::new();
     for (name, span) in &spec.record {
         if OF_STATES.contains(&name.as_str()) || observables.iter().any(|observable| observable.name == *name) {
@@ -34,9 +52,9 @@ pub(super) fn measures(file: &ModelFile, spec: &EvolveSpec, model: &Model) -> Re
                 let near = crate::input::nearest_word(name, &names);
                 let near = near.map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
                 let expected = format!("names among {}{near}", names.join(", "));
-                return refused("record", expected, format!("\"{name}\""), span);
+                return Err(refused_key(file, "record", (expected, format!("\"{name}\"")), span));
             }
         }
     }
-    Ok(EvolutionMeasures { observables, entropies: spec.entropy.clone() })
+    Ok(observables)
 }

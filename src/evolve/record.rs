@@ -64,8 +64,36 @@ pub struct EvolutionRecord {
     pub kernels: Vec<KernelRecord>,
     /// Seconds to the start, and from there to the end.
     pub seconds: [f64; 2],
+    /// Of a matrix-product state what truncations and steps may have cost; else `null`.
+    #[serde(default)]
+    pub chain: Option<ChainEvolutionRecord>,
     /// What a careful reader must know.
     pub warnings: Vec<String>,
+}
+
+/// What an evolution of a matrix-product state took, and what it may have cost.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChainEvolutionRecord {
+    /// The sites in the order of the chain.
+    pub order: Vec<usize>,
+    /// The longest step in time.
+    pub step: f64,
+    /// Complex states that a bond may keep.
+    pub most_states: usize,
+    /// The most that a bond kept up to each time.
+    pub states: Vec<usize>,
+    /// Weight that truncations dropped up to each time, all together.
+    pub discarded: Vec<f64>,
+    /// Estimate of ‖ψ − exact‖ by the length of the steps, from some of them.
+    pub splitting: f64,
+    /// The sum of the bounds of the exponentials of bonds.
+    pub exponentials: f64,
+    /// Weight that states would get within a step which bonds lack, for terms on sites that are no neighbours in the chain, all together.
+    pub missing: f64,
+    /// The time at which the weight passed the tolerance, where the run ended before `until`; else `null`.
+    pub stop_time: Option<f64>,
+    /// The entropy of each cut of the chain from left to right, at each time.
+    pub cut_entropies: Vec<Vec<f64>>,
 }
 
 /// An observable as a function of time.
@@ -144,6 +172,11 @@ impl EvolutionRecord {
             let more = if hidden > 0 { format!(", and {hidden} more quantities") } else { String::new() };
             line(&mut out, &format!("    (all {} times{more}: --output DIR, or --json)", self.times.len()));
         }
+        if let Some(chain) = &self.chain {
+            line(&mut out, &chain.text(self));
+            self.warnings.iter().for_each(|warning| line(&mut out, &format!("warning: {warning}")));
+            return out;
+        }
         let drift = self.energy_drift.map_or(String::new(), |drift| format!("; energy drift {drift:.1e}"));
         let estimated = if self.estimated > 0.0 {
             format!(" (of which {:.1e} is an estimate by halved steps)", self.estimated)
@@ -165,5 +198,33 @@ impl EvolutionRecord {
         line(&mut out, &format!("on {}; {:.2} s, of them the steps {steps:.2}", self.device, start + steps));
         self.warnings.iter().for_each(|warning| line(&mut out, &format!("warning: {warning}")));
         out
+    }
+}
+
+impl ChainEvolutionRecord {
+    /// The last lines of the text.
+    fn text(&self, of: &EvolutionRecord) -> String {
+        let drift = of.energy_drift.map_or(String::new(), |drift| format!("; energy drift {drift:.1e}"));
+        let (discarded, states) = (self.discarded.last().copied().unwrap_or(0.0), self.states.last().unwrap_or(&0));
+        let missing = match self.missing {
+            0.0 => String::new(),
+            missing => format!(", {missing:.1e} by states that bonds lack"),
+        };
+        let [start, steps] = of.seconds;
+        format!(
+            "\nweight   {discarded:.1e} discarded{missing}, tolerance {:e}{drift}\nerror    of ψ about {:.1e}: steps in time {:.1e}, exponentials \
+             {:.1e}, and the root of the weight\nsteps    {} of at most {}, with {} products; at most {states} of {} states\n\
+             on {}; {:.2} s, of them the steps {steps:.2}",
+            of.tolerance,
+            of.bound,
+            self.splitting,
+            self.exponentials,
+            of.steps,
+            self.step,
+            of.multiplies,
+            self.most_states,
+            of.device,
+            start + steps
+        )
     }
 }

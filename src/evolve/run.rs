@@ -109,6 +109,7 @@ pub fn evolution(file: ModelFile, context: &RunContext) -> Result<EvolutionRecor
         device: chosen.device.name(),
         kernels: KernelRecord::list(&chosen.device),
         seconds: [start_seconds, started.elapsed().as_secs_f64()],
+        chain: None,
         warnings,
     })
 }

@@ -178,7 +178,7 @@ fn one_body(operator: &Operator, kinds: &[SiteKind]) -> Result<Operator, String>
 }
 
 /// The local state of each site from the sites that are occupied, or whose spins are up.
-fn occupied(kinds: &[SiteKind], up: &[usize], down: Option<&[usize]>) -> Result<Vec<u64>, String> {
+pub(super) fn occupied(kinds: &[SiteKind], up: &[usize], down: Option<&[usize]>) -> Result<Vec<u64>, String> {
     for (name, list) in [("up", up), ("down", down.unwrap_or_default())] {
         for (place, site) in list.iter().enumerate() {
             if *site >= kinds.len() {

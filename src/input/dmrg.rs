@@ -3,10 +3,11 @@
 //! docs/dmrg.md, "The model file", has the table of its keys, with meanings and defaults.
 
 use super::problem::Wrong;
+use super::resolve_path;
 use super::section::{Amount, Placed, Section};
 use crate::dmrg::{BasisChoice, FACTOR_ROWS, IMPROVEMENT, Mode, Options, StartVectors, TextChoice, UpdateChoice};
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// `[dmrg]`, with defaults filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,6 +23,29 @@ pub struct DmrgSpec {
     pub host_memory: Option<u64>,
     /// `scratch`, if given.
     pub scratch: Option<PathBuf>,
+    /// The written state of `start`, if it names one.
+    #[serde(default)]
+    pub start_file: Option<WrittenStart>,
+}
+
+/// A state of a file of matrix-product states.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WrittenStart {
+    /// The file.
+    pub path: PathBuf,
+    /// Its state, 0 the lowest.
+    pub state: usize,
+}
+
+impl WrittenStart {
+    /// `{ vectors = "DIR/mps.npz", state = 0 }`.
+    pub(super) fn read(section: Section<'_>, folder: &Path) -> Option<WrittenStart> {
+        section.require("vectors", "the path of a written state: vectors = \"DIR/mps.npz\"");
+        let path = section.word("vectors", "the path of a file of states: vectors = \"DIR/mps.npz\"");
+        let state = section.count("state", 0).map_or(0, |state| state.value);
+        section.finish("key", |_| None);
+        Some(WrittenStart { path: resolve_path(folder, Path::new(path?.value)), state })
+    }
 }
 
 /// The numbers that the sites of a chain have in `order`.
@@ -33,7 +57,7 @@ pub(super) struct SiteNumbers {
 }
 
 /// Reads `[dmrg]` for a chain of these sites, if they are known.
-pub(super) fn read(section: Section<'_>, sites: Option<SiteNumbers>) -> DmrgSpec {
+pub(super) fn read(section: Section<'_>, sites: Option<SiteNumbers>, folder: &Path) -> DmrgSpec {
     section.require("states", "the number of states to keep: states = 256, or a list of one per sweep");
     let given = section.counts("states", 1).map(|states| states.value);
     let states = given.clone().unwrap_or(vec![1]);
@@ -43,7 +67,11 @@ pub(super) fn read(section: Section<'_>, sites: Option<SiteNumbers>) -> DmrgSpec
     }
     let mode = section.choice("mode", &[("finite", Mode::Finite), ("infinite", Mode::Infinite)]);
     let mode = mode.map_or(Mode::Finite, |mode| mode.value);
-    let start = section.choice("start", &[("auto", StartVectors::Carried), ("random", StartVectors::Random)]);
+    let written = section.is_table("start");
+    let start_file =
+        if written { section.open("start").and_then(|start| WrittenStart::read(start, folder)) } else { None };
+    let of_words = || section.choice("start", &[("auto", StartVectors::Carried), ("random", StartVectors::Random)]);
+    let start = if written { None } else { of_words() };
     let update = section.choice("update", &UpdateChoice::ALL.map(|choice| (choice.name(), choice)));
     let text = section.choice("text", &TextChoice::ALL.map(|choice| (choice.name(), choice)));
     let basis = section.choice("basis", &BasisChoice::ALL.map(|choice| (choice.name(), choice)));
@@ -69,7 +97,7 @@ pub(super) fn read(section: Section<'_>, sites: Option<SiteNumbers>) -> DmrgSpec
             section.problem("update", Wrong::Conflict { key: "update", other, why });
         }
     }
-    let least_sweeps = usize::from(mode == Mode::Finite || targets > 1 || expands);
+    let least_sweeps = usize::from(mode == Mode::Finite && !written || targets > 1 || expands);
     let sweeps = section.count("sweeps", least_sweeps).map_or(20, |sweeps| sweeps.value);
     let min_states = section.count("min_states", 1);
     let above = |least: &&Placed<usize>| given.iter().flatten().any(|most| *most < least.value);
@@ -109,6 +137,7 @@ pub(super) fn read(section: Section<'_>, sites: Option<SiteNumbers>) -> DmrgSpec
         memory: section.bytes("memory"),
         host_memory: section.bytes("host_memory"),
         scratch: section.word("scratch", "a folder").map(|word| PathBuf::from(word.value)),
+        start_file,
     };
     section.finish("key", |key| {
         Some(match key.to_lowercase().as_str() {

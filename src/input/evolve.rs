@@ -31,6 +31,10 @@ pub struct EvolveSpec {
     pub vector_potential: Option<VectorPotential>,
     /// Where that is in the file, or its section.
     pub potential_span: Range<usize>,
+    /// `step`: the longest step in time of a chain; `None` for the usual one.
+    pub step: Option<f64>,
+    /// Where `entropy` is in the file, or its section.
+    pub entropy_span: Range<usize>,
 }
 
 /// A(t) = a(t) n, which turns a hop whose displacement is d by e^(i A·d).
@@ -106,7 +110,12 @@ const TIMES: usize = 101;
 const STARTS: &str = "{ up = [0, 2], down = [1, 3] }, { levels = [0, 2, 1] }, { model = \"before.toml\" }, { orbitals = \"lowest\" } or { vectors = \"DIR/vectors.npz\" }";
 
 /// Reads the section.
-pub(super) fn read(section: Section<'_>, source: Source<'_>, sites: usize, problems: &Problems) -> Option<EvolveSpec> {
+pub(super) fn read(
+    section: Section<'_>,
+    source: Source<'_>,
+    (sites, is_chain): (usize, bool),
+    problems: &Problems,
+) -> Option<EvolveSpec> {
     let before = problems.len();
     section.require(
         "start",
@@ -124,7 +133,15 @@ pub(super) fn read(section: Section<'_>, source: Source<'_>, sites: usize, probl
         Some(words) => words.value.into_iter().map(|word| (word.value.to_string(), word.span)).collect(),
         None => RECORDED.map(|name| (name.to_string(), section.place("record"))).to_vec(),
     };
+    let step = section
+        .number("step")
+        .map(|step| positive(step, "step", "above 0, the longest step in time of a chain", problems));
+    if !is_chain && step.is_some() {
+        let expected = "left out without [dmrg]: steps of vectors are as long as `tolerance` allows".into();
+        section.problem("step", Wrong::OutOfRange { key: "step".into(), expected, found: "a step".into() });
+    }
     section.raw("entropy");
+    let entropy_span = section.place("entropy");
     let sets = || entanglement::sets(&section, "entropy", sites, problems);
     let entropy = if section.has("entropy") { sets() } else { Some(Vec::new()) };
     let imaginary = section.flag("imaginary").unwrap_or(false);
@@ -142,6 +159,8 @@ pub(super) fn read(section: Section<'_>, source: Source<'_>, sites: usize, probl
         imaginary,
         vector_potential,
         potential_span,
+        step: step.flatten(),
+        entropy_span,
     })
 }
 

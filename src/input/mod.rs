@@ -42,7 +42,7 @@ mod terms;
 mod thermal;
 mod time_function;
 
-pub use dmrg::DmrgSpec;
+pub use dmrg::{DmrgSpec, WrittenStart};
 pub use drives::{Drive, DrivenOperator};
 pub use entanglement::EntanglementSpec;
 pub use evolve::{EvolveSpec, PulseForm, StartSpec, VectorPotential};
@@ -499,7 +499,7 @@ impl DmrgFile {
             let model = ModelFile::collect_from(file, name, parsed.source, problems);
             let sites = model.as_ref().map(|model| model.lattice.sites().len());
             let sites = sites.map(|count| dmrg::SiteNumbers { numbers: (0..count).collect(), what: "site" });
-            let dmrg = section.map(|section| dmrg::read(section, sites));
+            let dmrg = section.map(|section| dmrg::read(section, sites, parsed.source.folder));
             let (model, dmrg) = (model?, dmrg?);
             if let Err(error) = model.operator().refuse_projections("DMRG") {
                 problems.add(place, Wrong::Operator(error));
@@ -610,13 +610,13 @@ impl ModelFile {
         // Of a lattice that could not be read any site will do.
         let sites = lattice.as_ref().map_or(usize::MAX, |lattice| lattice.sites().len());
         let entanglement = file.open("entanglement").map(|section| entanglement::read(section, sites, problems));
-        let evolve = file.open("evolve").map(|section| evolve::read(section, source, sites, problems));
+        let evolve =
+            file.open("evolve").map(|section| evolve::read(section, source, (sites, file.has("dmrg")), problems));
         let exact = "it is made of exact states: leave it out, or leave [dmrg] out to diagonalise exactly";
         let ensemble = "[sector] is an ensemble for [thermal], and one sector for the other: write two files";
         for (key, other, why) in [
             ("spectrum", "dmrg", exact),
             ("thermal", "dmrg", exact),
-            ("evolve", "dmrg", exact),
             ("entanglement", "dmrg", "a chain reports the entropy of every cut: leave it out"),
             ("thermal", "spectrum", ensemble),
             ("thermal", "evolve", ensemble),

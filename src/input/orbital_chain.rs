@@ -294,7 +294,7 @@ pub(super) fn collect(
     let of = |found: &OrbitalChain| SiteNumbers { numbers: found.numbers.clone(), what: "orbital" };
     let numbers = orbitals.as_ref().map(of);
     let mode = section.as_ref().map_or(0..0, |section| section.place("mode"));
-    let dmrg = section.map(|section| dmrg::read(section, numbers));
+    let dmrg = section.map(|section| dmrg::read(section, numbers, folder));
     if dmrg.as_ref().is_some_and(|dmrg| dmrg.options.mode == Mode::Infinite) {
         let (expected, found) = ("\"finite\", since orbitals repeat nowhere".into(), "\"infinite\"".into());
         problems.add(mode, Wrong::OutOfRange { key: "mode".into(), expected, found });

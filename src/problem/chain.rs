@@ -4,13 +4,18 @@ use super::{PlanDetails, PlannedChoice, PlannedWay, Problem};
 use crate::basis::Sector;
 use crate::dmrg::inspect::MiddleBond;
 use crate::dmrg::{
-    self, BasisChoice, CardsPlan, Chain, DmrgError, Forecast, Mode, Options, StartVectors, TextChoice, UpdateChoice,
+    self, BasisChoice, CardsPlan, Chain, DmrgError, Forecast, MatrixProductState, Mode, Options, StartVectors,
+    TextChoice, UpdateChoice,
 };
-use crate::input::{DmrgFile, OrbitalChain, sector_text};
+use crate::input::{DmrgFile, OrbitalChain, WrittenStart, sector_text};
 use crate::path::{GeneratedFile, OperatorIr, Stage, StageError, StructureKind};
+use crate::report::read_matrix_products;
 use eigenforge_runtime::backend;
 use eigenforge_runtime::machine::Machine;
 use eigenforge_templates::Cost;
+use ndarray_npy::NpzReader;
+use std::fs::File;
+use std::sync::Arc;
 
 /// A file with `[dmrg]`, its chain and its options.
 pub struct ChainProblem {
@@ -30,7 +35,8 @@ impl ChainProblem {
     /// # Errors
     /// A model that cannot be laid out as a chain; options that contradict each other.
     pub fn new(file: DmrgFile) -> Result<ChainProblem, DmrgError> {
-        let (chain, options) = (file.chain()?, file.options());
+        let (chain, mut options) = (file.chain()?, file.options());
+        options.written = file.dmrg.start_file.as_ref().map(written_state).transpose()?.map(Arc::new);
         options.check()?;
         Ok(ChainProblem { file, chain, options, machine: Machine::h200() })
     }
@@ -47,6 +53,23 @@ impl ChainProblem {
     /// This problem with seconds predicted for another machine than an H200.
     pub fn planned_for(self, machine: Machine) -> ChainProblem {
         ChainProblem { machine, ..self }
+    }
+}
+
+/// The state of a file that `[dmrg]` or `[evolve]` begins from.
+///
+/// # Errors
+/// A file that cannot be read, or has no such state.
+pub(crate) fn written_state(start: &WrittenStart) -> Result<MatrixProductState, DmrgError> {
+    let (shown, wanted) = (start.path.display(), start.state);
+    let expected = "a state of a file of `eigenforge solve --vectors`, mps.npz";
+    let refused = |found: String| DmrgError::Start { expected: expected.into(), found };
+    let opened = File::open(&start.path).map_err(|error| refused(format!("{shown}: {error}")))?;
+    let mut npz = NpzReader::new(opened).map_err(|error| refused(format!("{shown}: {error}")))?;
+    let mut states = read_matrix_products(&mut npz).map_err(|why| refused(format!("{shown}: {why}")))?;
+    match wanted < states.len() {
+        true => Ok(states.swap_remove(wanted)),
+        false => Err(refused(format!("state = {wanted} of {shown}, which has {}, from 0", states.len()))),
     }
 }
 
@@ -163,6 +186,11 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
         Mode::Finite => String::new(),
         Mode::Infinite => "         the chain is grown by the infinite-lattice algorithm first\n".into(),
     };
+    let written = file
+        .dmrg
+        .start_file
+        .as_ref()
+        .map_or(String::new(), |start| format!("start    state {} of {}\n", start.state, start.path.display()));
     let vectors = match options.start {
         StartVectors::Carried => "",
         StartVectors::Random => "; each solve from a random vector",
@@ -221,7 +249,7 @@ fn describe(file: &DmrgFile, chain: &Chain, options: &Options) -> String {
         ),
     };
     format!(
-        "{head}{plan}{grown}{targets}\
+        "{head}{plan}{written}{grown}{targets}\
          H x      records of a stage in one launch of a generated kernel; on the CPU, one task per output block\n"
     )
 }

@@ -30,6 +30,7 @@ mod tensors;
 
 pub use crate::input::Family;
 pub use chain::ChainProblem;
+pub(crate) use chain::written_state;
 pub use inspect::{Inspected, Inspection, every_file, files_of_run, inspect};
 pub use lattice::LatticeProblem;
 pub use matrix::MatrixProblem;

@@ -66,10 +66,6 @@ fn what_is_wrong_is_said_with_what_was_expected() {
             started("until = 1.0\n").replace("jz = 0.7", "jz = { sweep = [1.0, 2.0] }"),
             vec!["an evolution of a sweep is not available"],
         ),
-        (
-            format!("{CHAIN}[dmrg]\nstates = 8\n[evolve]\n{NEEL}until = 1.0\n"),
-            vec!["`evolve` and `dmrg` cannot both be given"],
-        ),
         (timed("jz = \"0.7 + t\""), vec!["the parameter `jz`", "the time is `time`"]),
         (timed("jz = \"1 / (time - 0.5)\""), vec!["the parameter `jz`: it is inf at time = 0.5"]),
         (timed("jz = \"time\"\nspin = \"time\""), vec!["`spin` should be a number"]),

@@ -265,7 +265,7 @@ pub(crate) fn truncate_with_noise<B: Deref<Target = [f64]>>(
     noise: f64,
 ) -> Result<Truncated, DmrgError> {
     let own = wave.sectors_of(side);
-    let mut density = perturbation(wave, side, operators, buffers);
+    let mut density = perturbation(wave, side, operators, buffers, |_| 1.0);
     let trace: f64 = density.iter().enumerate().map(|(q, p)| trace(p, own.dimension(q))).sum();
     let scale = if trace > 0.0 { noise / trace } else { 0.0 };
     density.iter_mut().flatten().for_each(|value| *value *= scale);
@@ -306,7 +306,7 @@ pub(crate) fn truncate_with_noise<B: Deref<Target = [f64]>>(
 }
 
 /// Scales the matrices to norm 1; also returns the old norm².
-pub(super) fn normalised(matrices: Vec<Option<Mat<f64>>>) -> (Centre, f64) {
+pub(crate) fn normalised(matrices: Vec<Option<Mat<f64>>>) -> (Centre, f64) {
     let square = matrices.iter().flatten().map(Mat::squared_norm_l2).sum::<f64>();
     let (factor, mut data) = (square.sqrt().recip(), Vec::new());
     let mut place = |matrix: Mat<f64>| {
@@ -328,12 +328,22 @@ pub(crate) fn perturbation_stages<B>(
     side: Side,
     operators: &EnlargedOperators<B>,
 ) -> (RecordStage, RecordStage) {
+    weighted_stages(wave, side, operators, |_| 1.0)
+}
+
+/// The same with a weight for each operator.
+fn weighted_stages<B>(
+    wave: Wave<'_, B>,
+    side: Side,
+    operators: &EnlargedOperators<B>,
+    weight: impl Fn(usize) -> f64,
+) -> (RecordStage, RecordStage) {
     let own = wave.sectors_of(side);
     let (mut first, mut second) = (RecordStage::default(), RecordStage::default());
     for q in 0..own.len() {
         second.push(own.dimension(q).pow(2), Vec::new());
     }
-    for blocks in &operators.blocks {
+    for (b, blocks) in operators.blocks.iter().enumerate() {
         for (index, sector) in wave.layout.sectors.iter().enumerate() {
             let Some(block) = &blocks[wave.block_sector(side, index)] else { continue };
             let plain = block.pieces.len() == 1 && block.pieces[0].matrix.is_none() && block.row == block.column;
@@ -354,23 +364,24 @@ pub(crate) fn perturbation_stages<B>(
             let offset = first.push(length, records);
             let (stride, inner) = if side == Side::Left { (d, sector.columns) } else { (sector.rows, sector.rows) };
             let operand = |transposed| Operand { space: OperandSpace::Between, offset, stride, transposed };
-            let (a, b) = (operand(side == Side::Right), operand(side == Side::Left));
-            let action = Action::Product { a, b, inner };
-            let record = Record { action, coefficient: 1.0, first: 0, stride: d, rows: d, columns: d };
+            let (one, other) = (operand(side == Side::Right), operand(side == Side::Left));
+            let action = Action::Product { a: one, b: other, inner };
+            let record = Record { action, coefficient: weight(b), first: 0, stride: d, rows: d, columns: d };
             second.groups[block.row].records.push(record);
         }
     }
     (first, second)
 }
 
-/// P, one matrix per sector.
-fn perturbation<B: Deref<Target = [f64]>>(
+/// P with a weight for each operator, one matrix per sector.
+pub(crate) fn perturbation<B: Deref<Target = [f64]>>(
     wave: Wave<'_, B>,
     side: Side,
     operators: &EnlargedOperators<B>,
     buffers: Buffers<'_>,
+    weight: impl Fn(usize) -> f64,
 ) -> Vec<Vec<f64>> {
-    let (first, second) = perturbation_stages(wave, side, operators);
+    let (first, second) = weighted_stages(wave, side, operators, weight);
     let (mut between, mut out) = (vec![0.0; first.length], vec![0.0; second.length]);
     let buffers = buffers.set(OperandSpace::Input, wave.data);
     run(&first, buffers, &mut between);

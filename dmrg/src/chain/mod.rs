@@ -79,7 +79,7 @@ impl Chain {
     /// # Errors
     /// An operator that is not Hermitian or does not conserve the charges, a sector that the sites cannot hold, an order that is not a permutation of the sites, fewer than three sites.
     pub fn new(operator: &Operator, sector: Sector, order: Option<Vec<usize>>) -> Result<Chain, DmrgError> {
-        Chain::lay_out(operator, sector, order, None)
+        Chain::lay_out(operator, sector, order, None, false)
     }
 
     /// The same for orbitals of a molecule, whose irreps are conserved as well.
@@ -92,7 +92,15 @@ impl Chain {
         order: Option<Vec<usize>>,
         irreps: SiteIrreps,
     ) -> Result<Chain, DmrgError> {
-        Chain::lay_out(operator, sector, order, Some(irreps))
+        Chain::lay_out(operator, sector, order, Some(irreps), false)
+    }
+
+    /// A chain whose states are complex, whatever H is: the auxiliary site carries their phases, and no gauge is taken.
+    ///
+    /// # Errors
+    /// As of [`Chain::new`].
+    pub fn with_phases(operator: &Operator, sector: Sector, order: Option<Vec<usize>>) -> Result<Chain, DmrgError> {
+        Chain::lay_out(operator, sector, order, None, true)
     }
 
     fn lay_out(
@@ -100,6 +108,7 @@ impl Chain {
         sector: Sector,
         order: Option<Vec<usize>>,
         irreps: Option<SiteIrreps>,
+        has_phases: bool,
     ) -> Result<Chain, DmrgError> {
         let operator = operator.reduced();
         let sector = charges::chain_sector(&sector, &operator);
@@ -107,7 +116,7 @@ impl Chain {
         if operator.is_complex() {
             operator.check(&charges)?;
         }
-        let (gauge, operator) = operator.in_real_gauge();
+        let (gauge, operator) = if has_phases { (None, operator) } else { operator.in_real_gauge() };
         if numbers.len() > charges::COUNT {
             let (option, expected) = ("charges", "at most 6");
             return Err(DmrgError::Option { option, expected, found: numbers.len().to_string() });
@@ -132,7 +141,7 @@ impl Chain {
                 SiteList::with_irreps(&along, &charges, &irreps.along(&order))
             }
         };
-        let local = if operator.is_complex() { local.behind_phases() } else { local };
+        let local = if has_phases || operator.is_complex() { local.behind_phases() } else { local };
         let positions = positions_behind(local.len() - order.len(), &order);
         let labels = Reachable::labels(&local, total);
         if labels > MOST_LABELS {

@@ -68,7 +68,7 @@ impl<'c> Check<'c> {
         let moving = chain.terms.iter().filter(|term| chain.sum.operators.moves(term)).count();
         let elements = dimension * (1 + moving) as f64;
         let most = if Mobility::new(chain).is_hindered() { MOST_ELEMENTS } else { ELEMENTS };
-        options.check && elements <= most && dimension <= MOST_STATES && levels <= MOST_TARGETS
+        options.check && !options.only_reads() && elements <= most && dimension <= MOST_STATES && levels <= MOST_TARGETS
     }
 
     /// Diagonalises the sector of a chain if it is small enough.

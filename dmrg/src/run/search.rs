@@ -135,7 +135,14 @@ impl<'c, B> Search<'_, 'c, B> {
                 let leg = Leg { first: 0, from: Origin::Exact { energy_before } };
                 (Some(prepared.kept), prepared.waves, 0, SearchProgress { leg, ..SearchProgress::default() })
             }
-            (None, None) => (None, Vec::new(), 0, SearchProgress::default()),
+            (None, None) => match options.written.as_ref().filter(|_| self.target == 0) {
+                Some(state) => {
+                    let (kept, wave) = chain.written_state(state)?;
+                    let leg = Leg { first: 0, from: Origin::Written };
+                    (Some(kept), vec![wave], 0, SearchProgress { leg, starts: 1, ..SearchProgress::default() })
+                }
+                None => (None, Vec::new(), 0, SearchProgress::default()),
+            },
         };
         let leg = progress.leg.clone();
         let options = &*leg.options(options);
@@ -175,6 +182,8 @@ impl<'c, B> Search<'_, 'c, B> {
             let states = options.states.last().copied().unwrap_or(1);
             let polished = sweeper.polish(states, limits, options.tolerance)?;
             (polished.energy, Some(polished))
+        } else if options.only_reads() {
+            (sweeper.energy_of_first_bond()?, None)
         } else {
             (sweeper.finish(limits)?.energy, None)
         };

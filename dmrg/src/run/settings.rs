@@ -99,6 +99,8 @@ pub(crate) enum Origin {
     /// The start that the options ask for.
     #[default]
     Start,
+    /// A written state, which the options name.
+    Written,
     /// The exact state, because an earlier search ended above it, at this energy.
     Exact { energy_before: f64 },
     /// The state of a run with other settings.
@@ -122,15 +124,14 @@ impl Leg {
         match &self.from {
             Origin::Start => Cow::Borrowed(options),
             Origin::Exact { .. } => Cow::Owned(options.prepared()),
+            Origin::Written => {
+                let noise = Some(options.noise.clone().unwrap_or_default());
+                Cow::Owned(Options { noise, states: of_good_state(options), ..options.clone() })
+            }
             Origin::Saved(differences) => {
                 let is_of_kept = |difference: &Difference| KEPT.contains(&difference.key.as_str());
                 let noise = if differences.iter().any(is_of_kept) { options.noise.clone() } else { Some(Vec::new()) };
-                let states = match options.states.as_slice() {
-                    // The state deserves all of them.
-                    [most] => vec![*most; 2],
-                    list => list.to_vec(),
-                };
-                Cow::Owned(Options { states, noise, ..options.clone() })
+                Cow::Owned(Options { states: of_good_state(options), noise, ..options.clone() })
             }
         }
     }
@@ -158,6 +159,14 @@ impl Leg {
              may end elsewhere",
             list.join(", ")
         ))
+    }
+}
+
+/// States by sweep from a state that deserves all of them.
+fn of_good_state(options: &Options) -> Vec<usize> {
+    match options.states.as_slice() {
+        [most] => vec![*most; 2],
+        list => list.to_vec(),
     }
 }
 

@@ -37,6 +37,9 @@ const OF_TOLERANCE: f64 = 10.0;
 impl DmrgResult {
     /// Collects the warnings; everything is in the units of the chain.
     pub(crate) fn warn(&mut self, options: &Options, chain: &Chain) {
+        if options.only_reads() {
+            return;
+        }
         let last = last_sweep(&self.sweeps, &self.growth);
         if self.stop == SweepStop::Sweeps {
             self.warnings.push(self.unsettled(options, chain));

@@ -344,6 +344,16 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         Ok(self.solve(0, limits)?.1)
     }
 
+    /// ⟨H⟩ of ψ at the first bond.
+    ///
+    /// # Errors
+    /// Errors of the engine.
+    pub(crate) fn energy_of_first_bond(&self) -> Result<f64, DmrgError> {
+        let (left, right) = self.environments(0);
+        let bond = TwoSiteBond::new(&self.engine, self.chain, &self.chain.sum, 0, left, right)?;
+        Ok(self.engine.expectation(&bond.superblock(), bond.operands(left, right), &self.wave)?)
+    }
+
     /// Keeps ψ, at bond `p`, orthogonal to these states in the following solves.
     ///
     /// # Errors

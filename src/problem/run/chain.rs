@@ -179,7 +179,8 @@ fn outcome(
     let energies = std::iter::once(found.energy).chain(found.excited.iter().map(|state| state.energy)).collect();
     let irrep = file.orbitals.as_ref().filter(|orbitals| orbitals.irrep.is_some());
     let irrep = irrep.and_then(|orbitals| orbitals.symmetry.note()).map(String::from);
-    let notes = chain.warnings.iter().cloned().chain(irrep).chain(found.warnings).collect();
+    let evolves = model.evolve.as_ref().map(|_| "the file has [evolve]: `eigenforge evolve` makes its curves".into());
+    let notes = chain.warnings.iter().cloned().chain(irrep).chain(found.warnings).chain(evolves).collect();
     let each = |lowest: Option<f64>, value: fn(&ExcitedState) -> Option<f64>| {
         std::iter::once(lowest).chain(found.search.excited.iter().map(value)).collect()
     };

@@ -356,7 +356,7 @@ pub const ROWS: &[Row] = &[
     row("thermal", "json", L, &["@thermal.toml"], &["--json"], Shows("\"quantities\"")),
     row("evolve", "", L, &["@evolve.toml"], &[], Runs("energy drift")),
     row("evolve", "", C, &["@C"], &[], Refused(&["evolve", "lattice models"])),
-    row("evolve", "", D, &["@D"], &[], Refused(&["evolve", "lattice models"])),
+    row("evolve", "", D, &["@D"], &[], Refused(&["the section [evolve] is missing"])),
     row("evolve", "", S, &["@S"], &[], Refused(&["evolve", "lattice models"])),
     row("evolve", "device", L, &["@evolve.toml"], &["--device", "cpu"], Runs("energy drift")),
     row("evolve", "output", L, &["@evolve.toml"], &["--output", "@evolve"], Writes("@evolve/evolution.npz")),

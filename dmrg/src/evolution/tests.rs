@@ -1,0 +1,101 @@
+//! Evolutions of chains against free fermions and exact vectors.
+
+use super::*;
+use crate::chain::Chain;
+use eigenforge_core::basis::Sector;
+use eigenforge_core::lattice::Lattice;
+use eigenforge_core::models::xxz;
+use eigenforge_core::observable::{Average, Observable, sites};
+use eigenforge_core::operator::{Operator, Spin, build};
+use eigenforge_runtime::dense::{View, eigen};
+
+fn options(until: f64, step: f64, states: usize, observables: Vec<Observable>) -> ChainEvolution {
+    let (times, axis) = (vec![0.0, 0.5 * until, until], ChainTime::Real);
+    ChainEvolution { times, step, states, discarded: None, tolerance: 1e-8, axis, observables }
+}
+
+fn xx_chain(n: usize) -> Operator {
+    let lattice = Lattice::chain(n).open();
+    let (bonds, zeros, none) = (vec![1.0; n - 1], vec![0.0; n - 1], vec![0.0; n]);
+    xxz(&lattice, &bonds, &zeros, &none, &none)
+}
+
+/// n_i(t) of the XX chain from sites 0, 2, …: Σ_j |[exp(−iht)]_ij|² with h = 1/2 between neighbours (Lieb, Schultz, Mattis, Ann. Phys. 16, 407
+/// (1961)).
+fn free_fermions(n: usize, time: f64) -> Vec<f64> {
+    let element = |k: usize| if (k / n).abs_diff(k % n) == 1 { 0.5 } else { 0.0 };
+    let (values, vectors) = eigen(View::new(&(0..n * n).map(element).collect::<Vec<f64>>(), n, n)).unwrap();
+    let amplitude = |i: usize, j: usize, part: fn(f64) -> f64| -> f64 {
+        values.iter().enumerate().map(|(k, value)| vectors[(i, k)] * vectors[(j, k)] * part(value * time)).sum()
+    };
+    let at = |i: usize| {
+        let of = |j: usize| amplitude(i, j, f64::cos).powi(2) + amplitude(i, j, f64::sin).powi(2);
+        (0..n).step_by(2).map(of).sum::<f64>() - 0.5
+    };
+    (0..n).map(at).collect()
+}
+
+fn site_averages(point: &ChainPoint, name: &str) -> Vec<f64> {
+    match point.averages.get(name) {
+        Some(Average::Sites(values)) => values.to_vec(),
+        found => panic!("{name}: {found:?}"),
+    }
+}
+
+#[test]
+fn a_chain_of_free_fermions_moves_as_they_do() {
+    let n = 10;
+    let chain = Chain::with_phases(&xx_chain(n), Sector::Spins { two_sz: 0 }, None).unwrap();
+    let up: Vec<usize> = (0..n).map(|i| usize::from(i % 2 == 0)).collect();
+    let observables: Vec<Observable> = sites(&chain.kinds()).into_iter().filter(|o| o.name == "sz").collect();
+    let off = |step: f64| {
+        let (start, options) = (ChainStart::Product(up.clone()), options(2.0, step, 100, observables.clone()));
+        let mut largest = 0.0f64;
+        let steps = evolve_chain(&chain, &start, &options, |point| {
+            let exact = free_fermions(n, point.time);
+            let found = site_averages(&point, "sz");
+            largest = found.iter().zip(&exact).map(|(a, b)| (a - b).abs()).fold(largest, f64::max);
+            // One of the terms of a product state is zero, and energy is conserved.
+            assert!(point.energy.abs() < 1e-10, "{}", point.energy);
+        });
+        let steps = steps.unwrap();
+        assert!(steps.discarded < 1e-9 && steps.stop_time.is_none() && steps.missing == 0.0, "{steps:?}");
+        assert!(largest < steps.error(), "{largest:e} {steps:?}");
+        largest
+    };
+    let (long, short) = (off(0.2), off(0.05));
+    assert!(short < 1e-6 && long > 8.0 * short, "{long:e} {short:e}");
+}
+
+/// Hops to the third neighbour alone: nothing that two neighbours do brings in the states between.
+#[test]
+fn terms_on_distant_sites_act_from_a_product_state() {
+    let n = 7;
+    let hops = (0..n - 3).map(|i| build::cdag(i, Spin::Up) * build::c(i + 3, Spin::Up));
+    let operator: Operator = hops.map(|hop| hop.adjoint() + hop).sum();
+    let chain = Chain::with_phases(&operator.on_sites(n), Sector::Fermions { up: 1, down: 0 }, None).unwrap();
+    let observables: Vec<Observable> = sites(&chain.kinds()).into_iter().filter(|o| o.name == "n_up").collect();
+    let mut levels = vec![0; n];
+    levels[3] = 1;
+    let options = options(1.0, 0.05, 20, observables);
+    let mut last = Vec::new();
+    let found = evolve_chain(&chain, &ChainStart::Product(levels), &options, |point| {
+        last = site_averages(&point, "n_up");
+    });
+    // Sites 0, 3, 6 are a chain of three: |⟨3|exp(−iht)|3⟩|² = cos²(√2 t).
+    let middle = (2f64.sqrt() * 1.0).cos().powi(2);
+    assert!((last[3] - middle).abs() < 1e-5 && (last[0] - 0.5 * (1.0 - middle)).abs() < 1e-5, "{last:?} {found:?}");
+}
+
+#[test]
+fn starts_outside_the_sector_are_refused() {
+    let chain = Chain::with_phases(&xx_chain(4), Sector::Spins { two_sz: 0 }, None).unwrap();
+    let refused = |levels: &[usize]| {
+        let found =
+            evolve_chain(&chain, &ChainStart::Product(levels.to_vec()), &options(1.0, 0.1, 4, Vec::new()), |_| {});
+        found.unwrap_err().to_string()
+    };
+    assert!(refused(&[1, 1, 1, 0]).contains("2Sz = 0, found one with 2Sz = 2"), "{}", refused(&[1, 1, 1, 0]));
+    assert!(refused(&[1, 0]).contains("a state for each of the 4 sites"));
+    assert!(refused(&[2, 0, 1, 0]).contains("a state from 0 to 1 at site 0"));
+}

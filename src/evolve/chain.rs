@@ -1,0 +1,313 @@
+//! An evolution of a chain: start, steps of a matrix-product state, record.
+//!
+//! In: a file with `[dmrg]` and `[evolve]`. Out: an [`EvolutionRecord`] with a [`ChainEvolutionRecord`]. The states are complex, with an
+//! auxiliary site ([`Chain::with_phases`]), but for imaginary time of a real H.
+
+use super::measures::{known_measures, refused_key};
+use super::record::{ChainEvolutionRecord, EvolutionRecord, RecordedAverages, RecordedEntropy};
+use super::start::occupied;
+use crate::Error;
+use crate::dmrg::{
+    self, Chain, ChainEvolution, ChainPoint, ChainStart, ChainSteps, ChainTime, DmrgError, MemoryRequest, Options,
+    evolve_chain, narrow_order,
+};
+use crate::input::{
+    DmrgFile, EvolveSpec, Family, InputFile, InputProblem, StartSpec, WrittenStart, Wrong, sector_text,
+};
+use crate::observable;
+use crate::operator::SiteKind;
+use crate::problem::run::RunContext;
+use crate::problem::written_state;
+use crate::report::{ClusterRecord, ModelRecord, SCHEMA};
+use eigenforge_runtime::Device;
+use eigenforge_runtime::backend::BoundedHostBackend;
+use std::time::Instant;
+
+/// Lines that say how far a run is, at most.
+const MOST_LINES: usize = 20;
+/// The step where none is given, in ħ over the largest term.
+const STEP: f64 = 0.02;
+
+/// The evolution that a file with `[dmrg]` asks for.
+///
+/// # Errors
+/// A file without `[evolve]`, or of a molecule; a card; a start that is not in the sector or of another chain; sets of sites that are no end
+/// of the chain; numbers that are not finite.
+pub fn chain_evolution(file: &DmrgFile, context: &RunContext) -> Result<EvolutionRecord, Error> {
+    let model = &file.model;
+    let Some(spec) = &model.evolve else {
+        let example = "[evolve]\nstart = { up = [0, 2, 4] }\nuntil = 10.0";
+        let what = Wrong::MissingTable { table: "evolve", example };
+        return Err(model.refused(InputProblem { what, span: 0..0 }).into());
+    };
+    check(file, spec, context)?;
+    let operator = model.operator();
+    let order = file.dmrg.order.clone().unwrap_or_else(|| narrow_order(&model.lattice));
+    let is_real = spec.imaginary && !operator.is_complex();
+    let lay_out = if is_real { Chain::new } else { Chain::with_phases };
+    let chain = lay_out(&operator, model.sector.clone(), Some(order))?;
+    let kinds = operator.reduced().on_sites(model.lattice.sites().len());
+    let kinds = model.model.site_kinds(kinds.sites());
+    let known = observable::sites(&kinds).into_iter().chain(observable::pairs(&kinds));
+    let known = known.chain(observable::one_body(&kinds)).chain(model.observed.iter().cloned()).collect();
+    let observables = known_measures(model, spec, known)?;
+    let cuts = spec.entropy.iter().map(|set| cut_of(file, spec, &chain, set)).collect::<Result<Vec<_>, Error>>()?;
+    let most = file.dmrg.options.states.iter().copied().max().unwrap_or(1);
+    let largest = chain.units.scale * chain.units.largest;
+    let step = spec.step.unwrap_or(if largest > 0.0 { STEP / largest } else { 1.0 });
+    context.observer.plan(&described(file, spec, &chain, (most, step)))?;
+    check_memory(&chain, if is_real { most } else { most.saturating_mul(2) }, file)?;
+    let start = start_state(file, spec, &kinds, &chain)?;
+    let start_seconds = context.start.elapsed().as_secs_f64();
+    let started = Instant::now();
+    let options = ChainEvolution {
+        times: spec.times.clone(),
+        step,
+        states: most,
+        discarded: Some(file.dmrg.options.discarded).filter(|weight| *weight > 0.0),
+        tolerance: spec.tolerance,
+        axis: if spec.imaginary { ChainTime::Imaginary } else { ChainTime::Real },
+        observables,
+    };
+    let until = spec.times.last().copied().unwrap_or(0.0);
+    let between = spec.times.len().div_ceil(MOST_LINES);
+    let mut points: Vec<ChainPoint> = Vec::new();
+    let visit = |point: ChainPoint| {
+        if points.len().is_multiple_of(between) {
+            let (time, states) = (point.time, point.steps.states);
+            context.observer.stage("evolve", &format!("t = {time:.4} of {until}, {states} states"));
+        }
+        points.push(point);
+    };
+    let steps = evolve_chain(&chain, &start.state, &options, visit).map_err(|error| of_start(file, spec, error))?;
+    context.observer.finished();
+    let warnings: Vec<String> = start.warnings.into_iter().chain(faults(&steps, spec.tolerance)).collect();
+    let entropies = spec.entropy.iter().zip(&cuts).map(|(sites, cut)| RecordedEntropy {
+        sites: sites.clone(),
+        values: points.iter().map(|point| cut.map_or(0.0, |cut| point.cuts[cut - 1].entropy)).collect(),
+    });
+    let averages = options.observables.iter().map(|observable| RecordedAverages {
+        name: observable.name.clone(),
+        values: points.iter().filter_map(|point| point.averages.get(&observable.name).cloned()).collect(),
+    });
+    let energy: Vec<f64> = points.iter().map(|point| point.energy).collect();
+    let drift = energy.iter().map(|value| (value - energy[0]).abs()).fold(0.0, f64::max);
+    let is_within = steps.splitting + steps.bound <= spec.tolerance.sqrt() && steps.missing <= spec.tolerance;
+    Ok(EvolutionRecord {
+        schema: SCHEMA,
+        model: ModelRecord { name: model.model.name().into(), file: model.name.clone(), text: model.text.clone() },
+        lattice: ClusterRecord::new(&model.lattice),
+        sector: sector_text(&model.sector),
+        states: model.dimension().and_then(|dimension| u64::try_from(dimension).ok()).unwrap_or(u64::MAX),
+        start: start.words,
+        imaginary: spec.imaginary,
+        record: spec.record.iter().map(|(name, _)| name.clone()).collect(),
+        times: points.iter().map(|point| point.time).collect(),
+        energy_drift: (!spec.imaginary).then_some(drift),
+        energy,
+        echo: points.iter().map(|point| point.overlap[0].hypot(point.overlap[1]).powi(2)).collect(),
+        overlap: points.iter().map(|point| point.overlap).collect(),
+        log_norm: spec.imaginary.then(|| points.iter().map(|point| point.log_norm).collect()),
+        averages: averages.collect(),
+        entropies: entropies.collect(),
+        bounds: points.iter().map(|point| point.steps.error()).collect(),
+        bound: steps.error(),
+        estimated: steps.error() - steps.bound,
+        tolerance: spec.tolerance,
+        steps: steps.steps,
+        multiplies: steps.products,
+        basis: 0,
+        converged: start.converged && steps.stop_time.is_none() && is_within,
+        device: Device::cpu().name(),
+        kernels: Vec::new(),
+        seconds: [start_seconds, started.elapsed().as_secs_f64()],
+        chain: Some(ChainEvolutionRecord {
+            order: chain.order.clone(),
+            step,
+            most_states: most,
+            states: points.iter().map(|point| point.steps.states).collect(),
+            discarded: points.iter().map(|point| point.steps.discarded).collect(),
+            splitting: steps.splitting,
+            exponentials: steps.bound,
+            missing: steps.missing,
+            stop_time: steps.stop_time,
+            cut_entropies: points.iter().map(|point| point.cuts.iter().map(|cut| cut.entropy).collect()).collect(),
+        }),
+        warnings,
+    })
+}
+
+/// What has no evolution of a chain.
+fn check(file: &DmrgFile, spec: &EvolveSpec, context: &RunContext) -> Result<(), Error> {
+    let refuse = |why: &str| Err(Error::not_of_family(Family::Dmrg, "evolve", why));
+    if file.orbitals.is_some() {
+        return refuse("states of molecules do not evolve: take a model on a lattice");
+    }
+    if spec.vector_potential.is_some() {
+        return refuse("H of a chain is constant: leave `vector_potential` out, or leave [dmrg] out to evolve exactly");
+    }
+    if matches!(spec.start, StartSpec::Orbitals) {
+        return refuse(
+            "its start is a product of local states, a model or a written state: `orbitals` needs exact vectors; leave [dmrg] out, or \
+             begin from the model without interactions, { model = \"free.toml\" }",
+        );
+    }
+    let is_card = context.device != "auto" && Device::parse(&context.device)?.runs_kernels();
+    if is_card {
+        return refuse("matrix-product states evolve on the CPU: take --device cpu");
+    }
+    Ok(())
+}
+
+/// Refuses a bond that does not fit, with the states that would.
+fn check_memory(chain: &Chain, states: usize, file: &DmrgFile) -> Result<(), Error> {
+    let limit = file.dmrg.memory.unwrap_or(BoundedHostBackend::default_limit());
+    let budget = BoundedHostBackend::new(limit, std::env::temp_dir()).limits();
+    let request = MemoryRequest { states, noisy: false, targets: 1, measured: false, expands: false };
+    dmrg::plan_memory(chain, request, budget)?;
+    Ok(())
+}
+
+/// The cut whose left or right part is a set of sites; `None` for none or all of them.
+fn cut_of(file: &DmrgFile, spec: &EvolveSpec, chain: &Chain, set: &[usize]) -> Result<Option<usize>, Error> {
+    let (count, n) = (set.len(), chain.order.len());
+    let are = |sites: &[usize]| sites.iter().all(|site| set.contains(site));
+    match () {
+        () if count == 0 || count == n => Ok(None),
+        () if are(&chain.order[..count]) => Ok(Some(count)),
+        () if are(&chain.order[n - count..]) => Ok(Some(n - count)),
+        () => {
+            let numbered = chain.order.iter().enumerate().all(|(position, site)| position == *site);
+            let order = if numbered { String::new() } else { format!(", whose order is {:?}", chain.order) };
+            let expected = format!("the first or the last sites of the chain{order}");
+            Err(refused_key(&file.model, "entropy", (expected, format!("{set:?}")), &spec.entropy_span).into())
+        }
+    }
+}
+
+fn described(file: &DmrgFile, spec: &EvolveSpec, chain: &Chain, (states, step): (usize, f64)) -> String {
+    let model = &file.model;
+    let until = spec.times.last().copied().unwrap_or(0.0);
+    let axis = if spec.imaginary { "imaginary time" } else { "time" };
+    format!(
+        "model    {}: {}\n         {}\nlattice  {}\nsector   {}\nchain    {} sites, at most {} operators at a cut\n\
+         evolve   {axis} from 0 to {until}, {} times, steps of {step} at most, {states} states, weight lost at most {:e}\n",
+        model.model.name(),
+        model.model.formula(),
+        model.model.amplitudes(),
+        model.lattice.describe(),
+        sector_text(&model.sector),
+        chain.order.len(),
+        chain.sum.width(),
+        spec.times.len(),
+        spec.tolerance,
+    )
+}
+
+/// An error of the start, at its place.
+fn of_start(file: &DmrgFile, spec: &EvolveSpec, error: DmrgError) -> Error {
+    match error {
+        DmrgError::Start { expected, found } => {
+            let what = Wrong::Start(format!("it should be {expected}, found {found}"));
+            file.model.refused(InputProblem { what, span: spec.start_span.clone() }).into()
+        }
+        error => error.into(),
+    }
+}
+
+/// A start, in words, and whether a state that was solved for has converged.
+struct ChainStartState {
+    state: ChainStart,
+    words: String,
+    warnings: Vec<String>,
+    converged: bool,
+}
+
+fn start_state(
+    file: &DmrgFile,
+    spec: &EvolveSpec,
+    kinds: &[SiteKind],
+    chain: &Chain,
+) -> Result<ChainStartState, Error> {
+    let refused = |message: String| {
+        let what = Wrong::Start(message);
+        Error::from(file.model.refused(InputProblem { what, span: spec.start_span.clone() }))
+    };
+    let exact =
+        |state: ChainStart, words: String| ChainStartState { state, words, warnings: Vec::new(), converged: true };
+    let product = |levels: Vec<u64>| {
+        let levels = levels.into_iter().map(|level| level as usize).collect();
+        exact(ChainStart::Product(levels), "a product of local states".into())
+    };
+    match &spec.start {
+        StartSpec::Occupied { up, down } => Ok(product(occupied(kinds, up, down.as_deref()).map_err(refused)?)),
+        StartSpec::Levels(levels) => Ok(product(levels.clone())),
+        StartSpec::Vectors { path, state } => {
+            let start = WrittenStart { path: path.clone(), state: *state };
+            let state = written_state(&start).map_err(|error| of_start(file, spec, error))?;
+            Ok(exact(ChainStart::State(state), format!("state {} of {}", start.state, path.display())))
+        }
+        StartSpec::Model { path, state } => {
+            let name = path.display().to_string();
+            let InputFile::Dmrg(other) = InputFile::read(path)? else {
+                return Err(refused(format!("{name}: its state is found by DMRG; give it a section [dmrg]")));
+            };
+            if other.orbitals.is_some() {
+                return Err(refused(format!("{name}: it is a molecule, not a chain of this lattice")));
+            }
+            let wanted = state.unwrap_or(0);
+            let order = other.dmrg.order.clone().unwrap_or_else(|| chain.order.clone());
+            let other_chain = Chain::new(&other.model.operator(), other.model.sector.clone(), Some(order))?;
+            let options = other.options();
+            let options =
+                Options { vectors: true, observables: Vec::new(), targets: options.targets.max(wanted + 1), ..options };
+            let mut found = dmrg::run(&other_chain, &options, None, |_| {})?;
+            let mut warnings: Vec<String> =
+                std::mem::take(&mut found.warnings).into_iter().map(|said| format!("{name}: {said}")).collect();
+            let stop = match wanted.checked_sub(1) {
+                None => found.stop,
+                Some(excited) => found.excited[excited].stop,
+            };
+            let converged = stop == dmrg::SweepStop::Converged;
+            if !converged {
+                warnings.push(format!("the state of {name} has not converged: raise `sweeps` in its [dmrg]"));
+            }
+            let energy = if wanted == 0 { found.energy } else { found.excited[wanted - 1].energy };
+            let words = format!("state {wanted} of {name} by DMRG, E = {energy:.10}");
+            Ok(ChainStartState {
+                state: ChainStart::State(found.states.swap_remove(wanted)),
+                words,
+                warnings,
+                converged,
+            })
+        }
+        StartSpec::Orbitals => unreachable!("refused before"),
+    }
+}
+
+/// What a careful reader must know of the steps.
+fn faults(steps: &ChainSteps, tolerance: f64) -> Vec<String> {
+    let mut said = Vec::new();
+    if let Some(time) = steps.stop_time {
+        said.push(format!(
+            "stopped at t = {time}: truncations have dropped a weight of {:.1e}, more than the tolerance {tolerance:e}; raise `states` in \
+             [dmrg], or `tolerance`, or end with a smaller `until`",
+            steps.discarded
+        ));
+    }
+    let amplitude = tolerance.sqrt();
+    if steps.splitting > amplitude {
+        said.push(format!(
+            "steps in time may move ψ by {:.1e}, a weight above the tolerance {tolerance:e}: take a smaller `step`",
+            steps.splitting
+        ));
+    }
+    if steps.missing > tolerance {
+        said.push(format!(
+            "bonds have no room for all states that terms on distant sites make within a step: they would get a weight of {:.1e}, above the \
+             tolerance {tolerance:e}; raise `states` in [dmrg]",
+            steps.missing
+        ));
+    }
+    said
+}
