@@ -219,7 +219,7 @@ fn h_of_time_evolves_in_symmetry_sectors() {
     let pulse = "vector_potential = { form = \"pulse\", a0 = 0.4, omega = 3.0, t0 = 0.7, width = 0.4 }\n";
     let (_folder, path) = model_file(&electrons("", "\"2.0 + sin(2.0 * time)\"", pulse));
     let plain = evolved(&path);
-    for symmetry in ["k = 0", "exchange = 1", "k = 0\nexchange = 1"] {
+    for symmetry in ["k = 0", "exchange = -1", "k = 0\nexchange = -1"] {
         let text = electrons(&format!("[symmetry]\n{symmetry}\n"), "\"2.0 + sin(2.0 * time)\"", pulse);
         std::fs::write(&path, text).unwrap();
         let within = evolved(&path);
@@ -245,7 +245,9 @@ fn h_of_time_evolves_in_symmetry_sectors() {
 /// An evolution that goes on from a checkpoint is the one that was not stopped; that of another file is refused by what differs.
 #[test]
 fn evolutions_go_on_from_checkpoints() {
-    let text = format!("{CHAIN}[evolve]\n{NEEL}until = 30.0\ntimes = 31\nrecord = [\"echo\", \"sz\"]\n");
+    // More states than a basis has vectors, so that there are several steps.
+    let (chain, start) = (CHAIN.replace("size = 6", "size = 10"), "start = { up = [0, 2, 4, 6, 8] }\n");
+    let text = format!("{chain}[evolve]\n{start}until = 30.0\ntimes = 31\nrecord = [\"echo\", \"sz\"]\n");
     let (folder, path) = model_file(&text);
     let saved = folder.path().join("saved");
     let run_of = |more: &[&str]| {
@@ -269,7 +271,7 @@ fn evolutions_go_on_from_checkpoints() {
     for (from, to, said) in [
         ("times = 31", "times = 61", "its times is"),
         ("jz = 0.7", "jz = 0.8", "its problem is"),
-        ("up = [0, 2, 4]", "up = [1, 3, 5]", "its start is"),
+        ("up = [0, 2, 4, 6, 8]", "up = [1, 3, 5, 7, 9]", "its start is"),
     ] {
         std::fs::write(&path, text.replace(from, to)).unwrap();
         let refused = run_of(&[&kept[..], &["--resume"]].concat());

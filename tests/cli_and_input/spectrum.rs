@@ -28,7 +28,7 @@ fn what_is_wrong_is_said_with_what_was_expected() {
             spectrum(&format!("of = \"Sx\"\n{WINDOW}")),
             vec!["the observable `of`", "the names of operators are Sz, Sp, Sm"],
         ),
-        (spectrum(&format!("of = \"Sz\"\nmethod = \"kpm\"\n{WINDOW}")), vec!["kpm", "lanczos", "exact"]),
+        (spectrum(&format!("of = \"Sz\"\nmethod = \"cg\"\n{WINDOW}")), vec!["cg", "lanczos", "exact", "kpm"]),
         (spectrum(&format!("of = \"Sz\"\nstate = 700\n{WINDOW}")), vec!["`state` should be from 0 to", "found 700"]),
         (spectrum(&format!("of = \"Sz\"\nq = []\n{WINDOW}")), vec!["at least one momentum"]),
         (
