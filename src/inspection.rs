@@ -54,7 +54,8 @@ impl Problem for WithCurves {
         let (file, model) = (&self.0.file, &self.0.model);
         let mut files = self.0.generated()?;
         let mut curves = Vec::new();
-        if let Some(spec) = &file.spectrum {
+        // Beside [thermal] its chains are in the sectors of the ensemble.
+        if let Some(spec) = file.spectrum.as_ref().filter(|_| file.thermal.is_none()) {
             curves.extend(spectrum::chain_files(file, model, spec)?);
         }
         if let Some(spec) = &file.thermal {

@@ -57,6 +57,9 @@ pub(super) enum Command {
     Su3(Su3Arguments),
 }
 
+/// Seconds between saves where they are left out.
+pub(super) const SECONDS_BETWEEN_SAVES: f64 = 30.0;
+
 /// `solve`: options given here override the model file's [solve] and [output].
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct SolveArguments {
@@ -118,7 +121,7 @@ pub(super) struct SolveArguments {
 impl SolveArguments {
     /// Seconds between saves of an eigensolver.
     pub fn seconds_between_saves(&self) -> f64 {
-        self.checkpoint_every.unwrap_or(30.0)
+        self.checkpoint_every.unwrap_or(SECONDS_BETWEEN_SAVES)
     }
 }
 
@@ -145,6 +148,15 @@ pub(super) struct CurveArguments {
     /// Write report.json, arrays (.npz), a table (.csv) and a picture (.svg) to this folder
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Save to this folder what is finished: the state of an evolution, momenta of a spectrum, sectors of an ensemble
+    #[arg(long, value_name = "DIR")]
+    pub checkpoint: Option<PathBuf>,
+    /// Seconds between saves [default: 30]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "checkpoint")]
+    pub checkpoint_every: Option<f64>,
+    /// Continue from the last state in the --checkpoint folder
+    #[arg(long, requires = "checkpoint")]
+    pub resume: bool,
     /// Print one JSON object, and nothing else, on standard output
     #[arg(long)]
     pub json: bool,

@@ -58,12 +58,14 @@ pub use kronecker::{KroneckerMultiply, SpeciesMatrix};
 pub use level_spins::LevelSpin;
 pub use model::{InSector, LARGEST_DENSE, Model};
 pub use observables::{averages_of, averages_on_host};
-pub use response::{ChainOptions, LevelStates, ReachedSector, Response, ResponseChain, ResponseTarget};
+pub use response::{ChainOptions, LevelStates, ReachedSector, Response, ResponseChain, ResponseSeries, ResponseTarget};
 pub use shared::{ShareError, SharedKernels, share_kernels};
 pub use solve::{Davidson, Dense, Lanczos, Lobpcg, ModelProblem, Olsen, RunError, Solution, Solve};
 pub use structure::{Moves, Structure};
 pub use symmetric::{PairRows, PartnerRows, SectorRows, StringRows};
-pub use thermal::{SampleOptions, SectorTrace, TraceLine, TraceSample};
+pub use thermal::{
+    KnownLevels, SampleOptions, SectorTrace, TraceLine, TraceSample, TransitionSample, TransitionSamples, Transitions,
+};
 pub use tune::tune;
 
 #[cfg(test)]

@@ -223,10 +223,16 @@ impl Model {
     /// The same model on vectors of real and, after them, imaginary parts, as a complex H has them.
     ///
     /// # Errors
-    /// States with one bit more do not fit. A model in a symmetry sector is not asked.
+    /// States with one bit more do not fit; of a symmetry sector as of [`Model::symmetry`].
     pub(super) fn on_complex_vectors(&self) -> Result<Model, OperatorError> {
         if self.is_complex() {
             return Ok(self.clone());
+        }
+        if let Some(sector) = self.symmetric() {
+            let made =
+                self.in_sector(sector.group().clone(), sector.layout().clone(), sector.wanted_storage(), true)?;
+            made.symmetric().into_iter().for_each(|own| own.orbits().adopt_list(sector.orbits()));
+            return Ok(made);
         }
         // Every site says what it carries, also where no term acts on it.
         let operator = self.operator.clone().on_kinds(&self.site_kinds());
@@ -246,7 +252,7 @@ impl Model {
         let mut layout = SiteLayout::new(&self.operator.kinds_or_implied());
         self.operator.forbidden().iter().for_each(|states| layout.forbid(states));
         let bits = layout.bits();
-        let model = self.in_sector(group, layout, symmetry.wanted_storage())?;
+        let model = self.in_sector(group, layout, symmetry.wanted_storage(), false)?;
         let is_direct = || !model.by_strings().way().stores_matrix();
         if symmetry.wanted_storage() == MatrixStorage::Direct && !is_direct() {
             return Err(SymmetryError::NotDirect { bits }.into());
@@ -257,7 +263,8 @@ impl Model {
         Ok(model.named(&format!("{}_symmetric", self.name)))
     }
 
-    /// The same model in the symmetry sector of a group of it, on words of a layout for real vectors.
+    /// The same model in the symmetry sector of a group of it, on words of a layout for real vectors; `complex` asks for amplitudes of two parts
+    /// where H and the characters are real.
     ///
     /// # Errors
     /// A sector without states, too little memory.
@@ -266,16 +273,17 @@ impl Model {
         group: SymmetryGroup,
         layout: SiteLayout,
         storage: MatrixStorage,
+        complex: bool,
     ) -> Result<Model, OperatorError> {
         let charges = self.sector().charge_values();
-        let complex = self.operator.is_complex() || !group.is_real();
+        let complex = complex || self.operator.is_complex() || !group.is_real();
         let whole = if complex { layout.clone().complex() } else { layout.clone() };
         if whole.bits() > LISTED_BITS {
             let (sites, bits) = (self.sites, whole.bits().into());
             return Err(OperatorError::TooManySites { sites, bits, limit: LISTED_BITS });
         }
         let layout = Arc::new(layout);
-        let sector = SymmetricSector::new(group, &self.operator, &layout, &charges, storage)?;
+        let sector = SymmetricSector::new(group, &self.operator, (&layout, &charges), storage, complex)?;
         let basis = Basis::of_orbits(Arc::new(whole), charges.clone(), sector.orbits().clone())?;
         let structure = Structure::symmetric(&self.operator, &layout, &charges, Arc::new(sector));
         let model = Model::of_parts(self.name.clone(), self.operator.clone(), basis, structure);

@@ -343,7 +343,7 @@ pub enum SolveError {
         /// The folder.
         folder: String,
         /// Which entry differs.
-        what: &'static str,
+        what: String,
         /// The checkpoint's.
         found: String,
         /// This run's.

@@ -148,7 +148,7 @@ fn turned(
 /// H(t) of a file; `None` where H is constant.
 ///
 /// # Errors
-/// A symmetry sector; a lattice without displacements; a part that is not Hermitian or leads out of the sector.
+/// A symmetry that some H(t) has not; a lattice without displacements; a part that is not Hermitian or leads out of the sector.
 pub(super) fn driven_model(
     file: &ModelFile,
     spec: &EvolveSpec,
@@ -158,10 +158,6 @@ pub(super) fn driven_model(
         return Ok(None);
     }
     let refused = |what: Wrong| Error::from(file.refused(InputProblem { what, span: spec.potential_span.clone() }));
-    if file.symmetry.is_some() {
-        let why = "H that depends on time evolves in the whole sector: leave [symmetry] out";
-        return Err(refused(Wrong::Conflict { key: "evolve", other: "symmetry", why }));
-    }
     if spec.imaginary {
         let why = "imaginary time is of a constant H: leave `imaginary` out, or give H numbers";
         return Err(refused(Wrong::Conflict { key: "imaginary", other: "time", why }));
@@ -194,7 +190,7 @@ pub(super) fn driven_model(
     let sector = model.sector().clone();
     let forbidden = file.operator().forbidden().to_vec();
     let models = operators.into_iter().map(|operator| {
-        let operator = operator.on_kinds(&kinds);
+        let operator = operator.on_kinds(&kinds).on_lattice(&file.lattice);
         let operator = forbidden.iter().fold(operator, |operator, states| operator.forbid(states));
         Model::new(operator, sector.clone())
     });
@@ -213,5 +209,7 @@ pub(super) fn driven_model(
         };
         functions.iter().map(of_part).collect::<Vec<f64>>()
     };
-    Ok(Some(DrivenModel::new(models, coefficients)?))
+    let driven = DrivenModel::new(models, coefficients)?;
+    let Some(symmetry) = &file.symmetry else { return Ok(Some(driven)) };
+    Ok(Some(driven.symmetry(symmetry).map_err(|error| refused(Wrong::Operator(error)))?))
 }

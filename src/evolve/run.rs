@@ -10,12 +10,12 @@ use super::start::start_state;
 use crate::Error;
 use crate::exact::{DrivenModel, EvolutionPoint, evolve_driven_model, evolve_model};
 use crate::input::{EvolveSpec, Family, InputProblem, ModelFile, Wrong};
-use crate::problem::run::{ChosenDevice, RunContext, choose_device};
+use crate::problem::run::{CheckpointRequest, ChosenDevice, RunContext, choose_device, setting};
 use crate::problem::{LatticeProblem, Problem};
 use crate::report::{ClusterRecord, KernelRecord, ModelRecord, SCHEMA};
 use eigenforge_runtime::Device;
 use eigenforge_runtime::machine::Machine;
-use eigenforge_runtime::solvers::{EvolutionOptions, EvolutionSteps};
+use eigenforge_runtime::solvers::{CheckpointOptions, EvolutionOptions, EvolutionSteps};
 use eigenforge_templates::ScalarType;
 use num_complex::Complex64;
 use std::time::Instant;
@@ -53,8 +53,11 @@ pub fn evolution(file: ModelFile, context: &RunContext) -> Result<EvolutionRecor
     let start = start_state(file, &spec, evolved, &chosen)?;
     let start_seconds = context.start.elapsed().as_secs_f64();
     let started = Instant::now();
-    let options =
-        EvolutionOptions { imaginary: spec.imaginary, ..EvolutionOptions::new(spec.times.clone(), spec.tolerance) };
+    let options = EvolutionOptions {
+        imaginary: spec.imaginary,
+        checkpoint: checkpoint(&problem, &spec, context)?,
+        ..EvolutionOptions::new(spec.times.clone(), spec.tolerance)
+    };
     let mut points: Vec<EvolutionPoint> = Vec::new();
     let until = spec.times.last().copied().unwrap_or(0.0);
     let between = spec.times.len().div_ceil(MOST_LINES);
@@ -112,6 +115,40 @@ pub fn evolution(file: ModelFile, context: &RunContext) -> Result<EvolutionRecor
         chain: None,
         warnings,
     })
+}
+
+/// Where the evolution is saved, with what must be the same where it goes on.
+fn checkpoint(
+    problem: &LatticeProblem,
+    spec: &EvolveSpec,
+    context: &RunContext,
+) -> Result<Option<CheckpointOptions>, Error> {
+    let Some(CheckpointRequest { folder, seconds, resume }) = context.checkpoint.clone() else { return Ok(None) };
+    let text = |span: &std::ops::Range<usize>| problem.file.text.get(span.clone()).unwrap_or_default().to_string();
+    let drives = problem.file.driven.iter().flat_map(|driven| &driven.drives);
+    let drives: Vec<String> = drives.map(|drive| format!("{} = {:?}", drive.key, drive.function.to_string())).collect();
+    let record: Vec<&str> = spec.record.iter().map(|(name, _)| name.as_str()).collect();
+    let settings = vec![
+        ("start".into(), text(&spec.start_span)),
+        ("times".into(), times_text(&spec.times)),
+        setting("tolerance", spec.tolerance),
+        setting("record", record),
+        setting("entropy", &spec.entropy),
+        setting("imaginary", spec.imaginary),
+        setting("vector_potential", spec.vector_potential),
+        ("H(t)".into(), drives.join(", ")),
+    ];
+    Ok(Some(CheckpointOptions { folder, every_seconds: seconds, resume, identity: problem.identity()?, settings }))
+}
+
+/// Times in few words where they are equally spaced.
+fn times_text(times: &[f64]) -> String {
+    let (count, last) = (times.len(), times[times.len() - 1]);
+    let is_even = times
+        .iter()
+        .enumerate()
+        .all(|(k, time)| (time * (count - 1) as f64 - last * k as f64).abs() <= 1e-12 * last * count as f64);
+    if is_even { format!("{count} from 0 to {last}") } else { format!("{times:?}") }
 }
 
 /// What has no evolution.

@@ -618,7 +618,6 @@ impl ModelFile {
             ("spectrum", "dmrg", exact),
             ("thermal", "dmrg", exact),
             ("entanglement", "dmrg", "a chain reports the entropy of every cut: leave it out"),
-            ("thermal", "spectrum", ensemble),
             ("thermal", "evolve", ensemble),
         ] {
             if file.has(key) && file.has(other) {

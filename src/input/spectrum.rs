@@ -5,6 +5,7 @@
 
 use super::problem::Wrong;
 use super::section::{Placed, Problems, Section};
+use eigenforge_runtime::solvers::Damping;
 use std::ops::Range;
 
 /// What to draw a spectrum of.
@@ -65,12 +66,29 @@ pub enum SpectrumMethod {
     Lanczos,
     /// By chains that are followed to their end: all poles.
     Exact,
+    /// By Chebyshev moments and the kernel that damps them.
+    Kpm(Damping),
 }
 
 impl SpectrumMethod {
     /// Their words.
-    pub const WORDS: [(&'static str, SpectrumMethod); 2] =
-        [("lanczos", SpectrumMethod::Lanczos), ("exact", SpectrumMethod::Exact)];
+    pub const WORDS: [(&'static str, SpectrumMethod); 3] = [
+        ("lanczos", SpectrumMethod::Lanczos),
+        ("exact", SpectrumMethod::Exact),
+        ("kpm", SpectrumMethod::Kpm(Damping::Jackson)),
+    ];
+
+    /// The words of `kernel`.
+    pub const KERNELS: [(&'static str, Damping); 2] = [("jackson", Damping::Jackson), ("lorentz", Damping::Lorentz)];
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            SpectrumMethod::Lanczos => "lanczos",
+            SpectrumMethod::Exact => "exact",
+            SpectrumMethod::Kpm(_) => "kpm",
+        }
+    }
 }
 
 /// Which states of a level a spectrum is the average over.
@@ -97,6 +115,7 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Spectrum
     section.require("of", "the operator: of = \"Sz\", or a text such as \"sum(i in sites; phase(i) * sz(i))\"");
     section.require("omega", "the energies of the curve: omega = { from = -1.0, to = 8.0, points = 900 }");
     let of = section.word("of", "the name of an operator, or its text: of = \"Sz\"");
+    let of_current = of.as_ref().is_some_and(|of| of.value == "current");
     let omega = section.open("omega").and_then(|omega| window(omega, problems));
     let eta = section.number("eta").map_or(0.05, |eta| positive(&eta, "eta", problems));
     let (q, q_span, q_is_given) = (momenta(&section), section.place("q"), section.has("q"));
@@ -113,7 +132,7 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Spectrum
         omega: omega.unwrap_or((0.0, 1.0, 2)),
         eta,
         steps: section.count("steps", 1).map_or(300, |steps| steps.value),
-        method: section.choice("method", &SpectrumMethod::WORDS).map_or(SpectrumMethod::Lanczos, |method| method.value),
+        method: method(&section, of_current, problems),
         connected: section.flag("connected").unwrap_or(false),
         state: section.count("state", 0).map_or(0, |state| state.value),
         state_span: section.place("state"),
@@ -122,6 +141,27 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Spectrum
     };
     section.finish("key", |_| None);
     (problems.len() == before).then_some(spec)
+}
+
+/// `method`, with `kernel`.
+fn method(section: &Section<'_>, of_current: bool, problems: &Problems) -> SpectrumMethod {
+    let place = section.place("method");
+    let method = section.choice("method", &SpectrumMethod::WORDS).map_or(SpectrumMethod::Lanczos, |word| word.value);
+    let kernel = section.choice("kernel", &SpectrumMethod::KERNELS);
+    match (method, kernel) {
+        (SpectrumMethod::Kpm(_), _) if of_current => {
+            let why = "the Drude weight is a sum over poles, which moments have not: take method = \"lanczos\"";
+            problems.add(place, Wrong::Conflict { key: "method = \"kpm\"", other: "of = \"current\"", why });
+            method
+        }
+        (SpectrumMethod::Kpm(usual), kernel) => SpectrumMethod::Kpm(kernel.map_or(usual, |kernel| kernel.value)),
+        (other, None) => other,
+        (other, Some(kernel)) => {
+            let why = "a kernel damps the moments of method = \"kpm\": leave `kernel` out, or take this method";
+            problems.add(kernel.span, Wrong::Conflict { key: "kernel", other: "method", why });
+            other
+        }
+    }
 }
 
 fn positive(number: &Placed<f64>, key: &str, problems: &Problems) -> f64 {

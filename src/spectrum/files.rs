@@ -6,6 +6,7 @@
 //! * `curve`, f64 \[momenta, points\]: S(q, ω);
 //! * `moments`, f64 \[momenta, 3\];
 //! * `conductivity`, f64 \[points\]: Re σ(ω) without the part at ω = 0, of a current;
+//! * of an ensemble `temperature`, f64 \[momenta\], and `errors`, f64 \[momenta, points\]: a row for each momentum and temperature;
 //! * `poles` and `weights`, f64 \[all\], those of one momentum after those of another; `first`, u64 \[momenta + 1\]: where each begins.
 //!
 //! spectrum.csv has a column `omega`, one for each momentum and that of the conductivity. spectrum.svg is a map of the momenta, of up to four a chart of curves.
@@ -67,6 +68,14 @@ impl CurveReport for SpectrumRecord {
                 )?;
                 npz.add_array("poles", &column(0))?;
                 npz.add_array("weights", &column(1))?;
+                if !self.temperatures.is_empty() {
+                    let temperature = self.curves.iter().map(|curve| curve.temperature.unwrap_or(0.0));
+                    let error = |(curve, point): (usize, usize)| {
+                        self.curves[curve].errors.as_ref().map_or(0.0, |errors| errors[point])
+                    };
+                    npz.add_array("temperature", &Array1::from_iter(temperature))?;
+                    npz.add_array("errors", &Array2::from_shape_fn((count, self.omega.len()), error))?;
+                }
                 if let Some(conductivity) = &self.conductivity {
                     npz.add_array("conductivity", &Array1::from(conductivity.curve.clone()))?;
                 }
@@ -79,9 +88,12 @@ impl CurveReport for SpectrumRecord {
     }
 
     fn to_csv(&self) -> String {
-        let heading = |curve: &super::SpectrumCurve| match &curve.q {
-            Some(q) => format!("q_{}", q.k.iter().map(i64::to_string).collect::<Vec<_>>().join("_")),
-            None => "spectrum".into(),
+        let heading = |curve: &super::SpectrumCurve| {
+            let name = match &curve.q {
+                Some(q) => format!("q_{}", q.k.iter().map(i64::to_string).collect::<Vec<_>>().join("_")),
+                None => "spectrum".into(),
+            };
+            name + &curve.temperature.map_or_else(String::new, |temperature| format!("_T_{temperature}"))
         };
         // Γ begins and ends a path.
         let mut headings: Vec<String> = Vec::new();
@@ -111,9 +123,16 @@ impl CurveReport for SpectrumRecord {
     fn svg(&self) -> Result<String, ReportError> {
         let title = format!("{}: spectrum of {}", self.model.name, self.of);
         let energy = Axis::new("ω");
-        if self.curves.len() <= MOST_CURVES {
+        // Of an ensemble a map is that of the lowest temperature.
+        let of_first = |curve: &&super::SpectrumCurve| curve.temperature == self.temperatures.first().copied();
+        if self.curves.len() <= MOST_CURVES || self.curves.iter().filter(of_first).count() == 1 {
             let series = |curve: &super::SpectrumCurve| Series {
-                name: if curve.q.is_some() { format!("q = {}", curve.name()) } else { String::new() },
+                name: match (&curve.q, curve.temperature) {
+                    (Some(_), Some(temperature)) => format!("q = {}, T = {temperature}", curve.name()),
+                    (Some(_), None) => format!("q = {}", curve.name()),
+                    (None, Some(temperature)) => format!("T = {temperature}"),
+                    (None, None) => String::new(),
+                },
                 points: self.omega.iter().copied().zip(curve.curve.iter().copied()).collect(),
                 style: Style::Line,
             };
@@ -129,9 +148,9 @@ impl CurveReport for SpectrumRecord {
                 Ok(chart(area, &title, [&energy, &height], &series).map_err(|error| error.to_string())?)
             });
         }
-        let at: Vec<f64> = self.curves.iter().map(|curve| curve.along).collect();
-        let columns: Vec<MapColumn<'_>> = self
-            .curves
+        let drawn: Vec<&super::SpectrumCurve> = self.curves.iter().filter(of_first).collect();
+        let at: Vec<f64> = drawn.iter().map(|curve| curve.along).collect();
+        let columns: Vec<MapColumn<'_>> = drawn
             .iter()
             .enumerate()
             .map(|(place, curve)| {
@@ -143,9 +162,9 @@ impl CurveReport for SpectrumRecord {
             .collect();
         let mut axis = Axis::new("q");
         // Names of every momentum where there is room for them, and of the points in any case.
-        let every = self.curves.len().div_ceil(9).max(1);
-        let points = self.curves.iter().filter(|curve| curve.q.as_ref().is_some_and(|q| q.point.is_some())).count();
-        for (place, curve) in self.curves.iter().enumerate() {
+        let every = drawn.len().div_ceil(9).max(1);
+        let points = drawn.iter().filter(|curve| curve.q.as_ref().is_some_and(|q| q.point.is_some())).count();
+        for (place, curve) in drawn.iter().enumerate() {
             let point = curve.q.as_ref().and_then(|q| q.point.clone());
             let name = match point.as_deref() {
                 Some("Gamma") => "Γ".into(),
@@ -159,8 +178,9 @@ impl CurveReport for SpectrumRecord {
         // A point is in the middle of its row.
         let half = 0.5 * (self.omega[1] - self.omega[0]);
         let rows = [self.omega[0] - half, self.omega[self.omega.len() - 1] + half];
-        let largest = self.curves.iter().flat_map(|curve| curve.curve.iter().copied()).fold(0.0, f64::max);
-        let title = format!("{title}; darkest S = {largest:.3}");
+        let largest = drawn.iter().flat_map(|curve| curve.curve.iter().copied()).fold(0.0, f64::max);
+        let at_temperature = self.temperatures.first().map_or_else(String::new, |t| format!(" at T = {t}"));
+        let title = format!("{title}{at_temperature}; darkest S = {largest:.3}");
         picture(
             SIZE,
             |area| Ok(map(area, &title, [&axis, &energy], rows, &columns).map_err(|error| error.to_string())?),

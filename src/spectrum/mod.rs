@@ -9,9 +9,13 @@
 //! A_q = N^(−1/2) Σ_j e^(−iq·r_j) O_j with r_j the position of site j; adding an electron is c†_k = N^(−1/2) Σ_j e^(+ik·r_j) c†_j, so that both it and
 //! removing carry the momentum of the electron. S(q, ω) = (1/g) Σ_a Σ_n |⟨n|A_q|a⟩|² δ(ω − E_n + E) over the g states of the level. ω counts from
 //! the level's energy; removing is drawn at −(E_n − E).
+//! Beside `[thermal]` it is the mean over an ensemble (ensemble.rs, ensemble_sums.rs).
 
 mod conductivity;
 mod current;
+mod energy_bins;
+mod ensemble;
+mod ensemble_sums;
 mod files;
 mod operator;
 mod partners;

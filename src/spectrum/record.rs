@@ -16,10 +16,19 @@ pub struct SpectrumRecord {
     pub lattice: ClusterRecord,
     /// `of` of the file.
     pub of: String,
-    /// The energy of the level that it starts from.
+    /// "lanczos", "exact" or "kpm"; of an ensemble "ftlm", or "exact" where no sector was sampled.
+    #[serde(default)]
+    pub method: String,
+    /// The energy of the level that it starts from; of an ensemble the lowest H − µN.
     pub energy: f64,
-    /// The sectors that have states of the level, each with how many.
+    /// The sectors that have states of the level, each with how many; none of an ensemble.
     pub level: Vec<LevelSectorRecord>,
+    /// The temperatures of an ensemble; none of a level.
+    #[serde(default)]
+    pub temperatures: Vec<f64>,
+    /// Random vectors of each sector of an ensemble that is sampled; 0 where none is.
+    #[serde(default)]
+    pub samples: usize,
     /// Half of the width of a pole.
     pub eta: f64,
     /// The energies of the curves, from the level's energy; of removing with the other sign.
@@ -28,7 +37,7 @@ pub struct SpectrumRecord {
     pub curves: Vec<SpectrumCurve>,
     /// The optical conductivity, of "current"; else `null`.
     pub conductivity: Option<ConductivityRecord>,
-    /// Σ of the weights of all curves.
+    /// Σ of the weights of all curves; of an ensemble of those at the lowest temperature.
     pub total_weight: f64,
     /// Whether each curve changes less than by a thousandth from half of its steps to all.
     pub converged: bool,
@@ -59,10 +68,22 @@ pub struct SpectrumCurve {
     pub q: Option<MomentumRecord>,
     /// The length of the path before it, or its place in the list.
     pub along: f64,
+    /// The temperature; `null` of a level.
+    #[serde(default)]
+    pub temperature: Option<f64>,
     /// S(q, ω).
     pub curve: Vec<f64>,
-    /// ∫ S dω, ∫ ω S dω and ∫ ω² S dω, exact; of removing with ω of the drawn sign.
+    /// Standard errors of S(q, ω); `null` where no random vector was used.
+    #[serde(default)]
+    pub errors: Option<Vec<f64>>,
+    /// ∫ S dω, ∫ ω S dω and ∫ ω² S dω, exact but for samples; of removing with ω of the drawn sign.
     pub moments: [f64; 3],
+    /// Standard errors of the moments; `null` where no random vector was used.
+    #[serde(default)]
+    pub moment_errors: Option<[f64; 3]>,
+    /// ∫ e^(−ω/T) S dω with ω = E_n − E_m, which detailed balance makes ⟨AA†⟩; `null` of a level and with a chemical potential.
+    #[serde(default)]
+    pub reverse_weight: Option<f64>,
     /// ⟨A†A⟩ by averages over the level, which is ∫ S dω; `null` where it was not taken.
     pub sum_rule: Option<f64>,
     /// The sectors that A leads to.
@@ -71,11 +92,14 @@ pub struct SpectrumCurve {
     pub steps: usize,
     /// Whether the chains ended by themselves: then poles and curve are exact.
     pub exact: bool,
-    /// Whether they ended by themselves, or because the curve no longer changed.
+    /// Whether they ended by themselves, or because the curve no longer changed; by moments, whether poles are as narrow as `eta`.
     pub settled: bool,
-    /// The largest change of the curve from half of the steps to all, in parts of its largest value.
+    /// The largest change of the curve from half of the steps to all, in parts of its largest value; 0 by moments.
     pub change: f64,
-    /// (ω, weight) of poles: all where `exact`, else those of the chains, whose outer ones have converged.
+    /// By moments: the width of a pole at the centre of the spectrum, at most `eta` where the steps are enough; `null` by chains.
+    #[serde(default)]
+    pub resolution: Option<f64>,
+    /// (ω, weight) of poles: all where `exact`, else those of the chains, whose outer ones have converged; none by moments.
     pub poles: Vec<[f64; 2]>,
 }
 
@@ -101,7 +125,7 @@ impl SpectrumCurve {
 
     /// Whether the curve has converged.
     pub(super) fn converged(&self) -> bool {
-        self.settled || self.change <= SAME
+        self.settled || (self.resolution.is_none() && self.change <= SAME)
     }
 
     /// Where ∫ S dω is not the average that it is.
@@ -121,27 +145,45 @@ impl SpectrumRecord {
         let energy = EnergyFormat::new([(self.energy, 0.0)]).text(self.energy, 0.0);
         let states: usize = self.level.iter().map(|sector| sector.states).sum();
         let counted = if states == 1 { "1 state".into() } else { format!("{states} states") };
-        line(&mut out, format_args!("level    E = {energy}, {counted}:"));
+        match self.temperatures.first() {
+            Some(_) if self.samples > 0 => {
+                line(&mut out, format_args!("ensemble lowest E = {energy}, {} samples", self.samples));
+            }
+            Some(_) => line(&mut out, format_args!("ensemble lowest E = {energy}, all states")),
+            None => line(&mut out, format_args!("level    E = {energy}, {counted}:")),
+        }
         for sector in &self.level {
             line(&mut out, format_args!("         {} in {}", sector.states, sector.sector));
         }
         line(&mut out, format_args!("spectrum of {}, eta = {}", self.of, self.eta));
         line(&mut out, format_args!(""));
-        let heading = "  q                     weight      <A+A>       mean w      peak w   steps   change";
+        // Of an ensemble the weight of A† by detailed balance stands where that of averages does.
+        let of_ensemble = !self.temperatures.is_empty();
+        let rule = if of_ensemble { "<AA+>" } else { "<A+A>" };
+        let heading = format!("  q                     weight {rule:>10}       mean w      peak w   steps   change");
+        let heading = heading + if of_ensemble { "        T" } else { "" };
         line(&mut out, format_args!("{heading}"));
         for curve in &self.curves {
             let [weight, first, _] = curve.moments;
-            let rule = curve.sum_rule.map_or_else(|| "-".into(), |rule| format!("{rule:.8}"));
+            let rule = curve.sum_rule.or(curve.reverse_weight);
+            let rule = rule.map_or_else(|| "-".into(), |rule| format!("{rule:.8}"));
             let mean = if weight > 0.0 { format!("{:.6}", first / weight) } else { "-".into() };
             let peak = curve.curve.iter().zip(&self.omega).max_by(|a, b| a.0.total_cmp(b.0));
             let peak =
                 peak.filter(|(height, _)| **height > 0.0).map_or_else(|| "-".into(), |(_, at)| format!("{at:.4}"));
-            let change = if curve.exact { "exact".into() } else { format!("{:.1e}", curve.change) };
+            let change = match curve.resolution {
+                Some(width) => format!("width {width:.4}"),
+                None if curve.exact => "exact".into(),
+                None => format!("{:.1e}", curve.change),
+            };
             let name = curve.name();
+            let temperature = curve.temperature.map_or_else(String::new, |t| {
+                format!("{:>width$}", format!("  {t}"), width = 17 - change.len().min(8))
+            });
             line(
                 &mut out,
                 format_args!(
-                    "  {name:<16} {weight:>11.8} {rule:>10} {mean:>12} {peak:>11} {:>7}   {change}",
+                    "  {name:<16} {weight:>11.8} {rule:>10} {mean:>12} {peak:>11} {:>7}   {change}{temperature}",
                     curve.steps
                 ),
             );

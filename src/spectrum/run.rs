@@ -5,6 +5,7 @@
 
 use super::conductivity::ConductivityRecord;
 use super::current::Current;
+use super::ensemble::ensemble_spectrum;
 use super::partners::{Spins, partners};
 use super::path::OnPath;
 use super::plan::{SpectrumPlan, target_momentum};
@@ -14,8 +15,8 @@ use crate::exact::{ChainOptions, LevelStates, Model, ModelProblem, Response, Sol
 use crate::input::{AveragedStates, Family, InputProblem, ModelFile, SpectrumMethod, SpectrumSpec, Wrong};
 use crate::observable::Observable;
 use crate::operator::{Operator, SiteKind};
-use crate::problem::LatticeProblem;
-use crate::problem::run::{ChosenDevice, RunContext, choose_device};
+use crate::problem::run::{ChosenDevice, PieceSaver, RunContext, choose_device, setting};
+use crate::problem::{LatticeProblem, Problem};
 use crate::report::{ClusterRecord, KernelRecord, ModelRecord, SCHEMA};
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Solver;
@@ -71,6 +72,9 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
         let what = Wrong::MissingTable { table: "spectrum", example };
         return Err(file.refused(InputProblem { what, span: 0..0 }).into());
     };
+    if let Some(thermal) = &file.thermal {
+        return ensemble_spectrum(&file, &spec, thermal, context);
+    }
     let problem = LatticeProblem::new(file)?;
     check(&problem)?;
     let SpectrumPlan { excitation, list, operators, current } =
@@ -84,15 +88,16 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
     context.observer.plan(&described(&problem, &spec, wanted.operators.len()))?;
 
     let started = Instant::now();
+    let mut saver = PieceSaver::open(context.checkpoint.as_ref(), settings(&problem, &spec)?)?;
     let (mut warnings, mut sources) = (Vec::new(), Vec::new());
     let mut device = None;
-    let (first, spins) = level(&problem, &spec, &wanted, context, &mut device, &mut warnings)?;
+    let (first, spins) = level(&problem, &spec, &wanted, (context, &saver), &mut device, &mut warnings)?;
     let device = device.unwrap_or_else(Device::cpu);
     let energy = first.states.energy;
     sources.push(first);
     if spec.average == AveragedStates::Level {
         for model in partners(&problem, own, spins, &mut warnings)? {
-            match partner(&problem, &model, &sources[0], &wanted, context, &device)? {
+            match partner(&problem, &model, &sources[0], &wanted, (context, &saver), &device)? {
                 Some(source) => sources.push(source),
                 None => warnings.push(format!(
                     "no state of the level was found in the sector {}, where symmetry has some: it is left out of the average",
@@ -126,19 +131,24 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
         steps: if spec.method == SpectrumMethod::Exact { usize::MAX } else { spec.steps },
         omega: if spec.method == SpectrumMethod::Exact { Vec::new() } else { drawn.clone() },
         eta: spec.eta,
+        damping: if let SpectrumMethod::Kpm(damping) = spec.method { Some(damping) } else { None },
     };
     let left_out: Vec<&LevelStates> = sources.iter().filter(|_| connected).map(|source| &source.states).collect();
     let (mut curves, mut conductivity) = (Vec::new(), None);
     for (number, (q, operator)) in list.iter().zip(&wanted.operators).enumerate() {
         let _curve = trace::span("response", "a momentum");
-        let (mut response, mut rule) = (Response::default(), Some(0.0));
-        for source in &sources {
-            let target = target_momentum(&problem.file, &source.states.model, q.as_ref(), &excitation);
-            let part = source.states.states.len() as f64 / all as f64;
-            let own = source.states.response(operator, target.as_deref(), &left_out, &options, &device);
-            response.add(own?, part);
-            rule = rule.zip(source.sum_rules[number]).map(|(sum, own)| sum + part * own);
-        }
+        let part = |source: &Source| source.states.states.len() as f64 / all as f64;
+        let response = saver.piece_or(&format!("q = {:?}", q.as_ref().map(|(_, q)| &q.k)), || {
+            let mut response = Response::default();
+            for source in &sources {
+                let target = target_momentum(&problem.file, &source.states.model, q.as_ref(), &excitation);
+                let own = source.states.response(operator, target.as_deref(), &left_out, &options, &device);
+                response.add(own?, part(source));
+            }
+            Ok::<_, Error>(response)
+        })?;
+        let rules = sources.iter().map(|source| Some(part(source) * source.sum_rules[number]?));
+        let rule: Option<f64> = rules.sum();
         if current.is_some() {
             let [mean, kinetic] = [0, 1].map(|number| sources[0].averages[number]);
             let sites = problem.model.sites();
@@ -167,8 +177,11 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
         model: ModelRecord { name: file.model.name().into(), file: file.name.clone(), text: file.text.clone() },
         lattice: ClusterRecord::new(&file.lattice),
         of: spec.of.clone(),
+        method: spec.method.word().into(),
         energy,
         level: sources.iter().map(record).collect(),
+        temperatures: Vec::new(),
+        samples: 0,
         eta: spec.eta,
         omega,
         total_weight: curves.iter().map(|curve| curve.moments[0]).sum(),
@@ -198,7 +211,6 @@ fn check(problem: &LatticeProblem) -> Result<(), Error> {
 }
 
 fn described(problem: &LatticeProblem, spec: &SpectrumSpec, curves: usize) -> String {
-    use crate::problem::Problem;
     let (from, to, points) = spec.omega;
     let curves = if curves == 1 { "one curve".into() } else { format!("{curves} momenta") };
     format!(
@@ -210,7 +222,7 @@ fn described(problem: &LatticeProblem, spec: &SpectrumSpec, curves: usize) -> St
     )
 }
 
-fn window(spec: &SpectrumSpec) -> Vec<f64> {
+pub(super) fn window(spec: &SpectrumSpec) -> Vec<f64> {
     let (from, to, points) = spec.omega;
     (0..points).map(|point| from + (to - from) * point as f64 / (points - 1) as f64).collect()
 }
@@ -231,14 +243,19 @@ fn curve(
     Ok(SpectrumCurve {
         q,
         along,
+        temperature: None,
         curve: response.curve(drawn, spec.eta),
+        errors: None,
         moments: [weight, sign * first, second],
+        moment_errors: None,
+        reverse_weight: None,
         sum_rule,
         sectors: response.sectors.iter().map(ToString::to_string).collect(),
         steps: response.steps(),
         exact: response.is_closed(),
         settled: response.is_settled(),
         change: response.change(drawn, spec.eta),
+        resolution: response.resolution(),
         poles,
     })
 }
@@ -251,7 +268,12 @@ fn faults(curves: &[SpectrumCurve]) -> Vec<String> {
         if curve.sectors.is_empty() {
             found.push(format!("{name}: the operator leads to no state"));
         }
-        if !curve.converged() {
+        if let (false, Some(resolution)) = (curve.converged(), curve.resolution) {
+            found.push(format!(
+                "{name}: {} steps make poles {resolution:.3e} wide, more than eta: more `steps`, or a larger `eta`",
+                curve.steps
+            ));
+        } else if !curve.converged() {
             found.push(format!(
                 "{name}: the curve changes by {:.1e} of its largest value from half of its {} steps to all: more `steps`, or a larger `eta`",
                 curve.change, curve.steps
@@ -271,7 +293,7 @@ fn level(
     problem: &LatticeProblem,
     spec: &SpectrumSpec,
     wanted: &Wanted,
-    context: &RunContext,
+    (context, saver): (&RunContext, &PieceSaver),
     device: &mut Option<Device>,
     warnings: &mut Vec<String>,
 ) -> Result<(Source, Option<Spins>), Error> {
@@ -294,7 +316,8 @@ fn level(
             *device = Some(chosen);
         }
         let chosen = device.as_ref().unwrap_or_else(|| unreachable!("set above"));
-        let solution = observed(choose(chosen), context).run(chosen)?;
+        let solve = saved(observed(choose(chosen), context), saver, format!("level-of-{states}"));
+        let solution = solve.run(chosen)?;
         let levels = solution.levels().len();
         if levels <= spec.state && states < most {
             states = states.saturating_mul(2).min(most);
@@ -344,6 +367,31 @@ fn observed<'m>(solve: Solve<'m>, context: &RunContext) -> Solve<'m> {
     solve.tuned(context.tuned).progress(move |progress| observer.iteration(progress))
 }
 
+/// A solve that is saved in a folder of its own, where the run is.
+fn saved<'m>(solve: Solve<'m>, saver: &PieceSaver, folder: String) -> Solve<'m> {
+    match saver.part_request(&folder) {
+        Some(request) => solve.checkpoint(request.folder, request.seconds, request.resume),
+        None => solve,
+    }
+}
+
+/// What a run must have the same to go on from the finished momenta of another.
+fn settings(problem: &LatticeProblem, spec: &SpectrumSpec) -> Result<Vec<(String, String)>, Error> {
+    let model = blake3::hash(problem.identity()?.as_bytes()).to_hex().to_string();
+    Ok(vec![
+        ("problem".into(), model),
+        setting("of", &spec.of),
+        setting("direction", spec.direction()),
+        setting("omega", spec.omega),
+        setting("eta", spec.eta),
+        setting("steps", spec.steps),
+        setting("method", spec.method),
+        setting("connected", spec.connected),
+        setting("state", spec.state),
+        setting("average", spec.average),
+    ])
+}
+
 /// The states of a level, with ⟨A†A⟩ of each operator and the averages that are wanted there.
 fn source(solution: &Solution<'_>, level: usize, wanted: &Wanted) -> Result<Source, Error> {
     let Wanted { operators, measured } = wanted;
@@ -373,7 +421,7 @@ fn partner(
     model: &Model,
     own: &Source,
     wanted: &Wanted,
-    context: &RunContext,
+    (context, saver): (&RunContext, &PieceSaver),
     device: &Device,
 ) -> Result<Option<Source>, Error> {
     let _partner = trace::span("response", "a partner");
@@ -381,7 +429,10 @@ fn partner(
     let mut states = problem.file.solve.states.min(most);
     loop {
         let asked = Solve::new(ModelProblem::from(model), Solver::Lanczos).options(problem.file.solve.options());
-        let solution = observed(asked.states(states).choose(device).0, context).run(device)?;
+        let asked = observed(asked.states(states).choose(device).0, context);
+        let folder =
+            format!("level-of-{states}-{}", model.sector_text().replace(|c: char| !c.is_ascii_alphanumeric(), "_"));
+        let solution = saved(asked, saver, folder).run(device)?;
         let apart = |energy: f64| (energy - own.states.energy).abs();
         let levels = solution.levels().iter().enumerate();
         let closest = levels.min_by(|a, b| apart(a.1.value).total_cmp(&apart(b.1.value))).map(|(level, _)| level);

@@ -16,5 +16,6 @@ mod run;
 mod sectors;
 
 pub use record::{ThermalCurve, ThermalRecord, ThermalSectorRecord};
-pub(crate) use run::sector_files;
 pub use run::thermal;
+pub(crate) use run::{ThermalRun, sector_files};
+pub(crate) use sectors::{EnsembleSectors, JoinedSectors};

@@ -12,13 +12,14 @@ use crate::input::{Family, InputProblem, ModelFile, ThermalEnsemble, ThermalMeth
 use crate::observable::{self, Shape};
 use crate::operator::Operator;
 use crate::path::{GeneratedFile, StageError};
-use crate::problem::run::{ChosenDevice, RunContext, choose_device};
+use crate::problem::run::{ChosenDevice, PieceSaver, RunContext, choose_device, setting};
 use crate::report::{ClusterRecord, KernelRecord, ModelRecord, SCHEMA};
 use crate::words::grouped;
 use eigenforge_runtime::machine::{Card, Machine};
 use eigenforge_runtime::solvers::{Course, Solver};
 use eigenforge_runtime::{Device, trace};
 use eigenforge_templates::ScalarType;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The most states of a sector that is diagonalised whole: some minutes of two cores.
@@ -64,13 +65,15 @@ pub fn thermal(file: ModelFile, context: &RunContext) -> Result<ThermalRecord, E
     let run = ThermalRun { file: &file, spec: &spec, operators: &operators, context };
     let device = run.device(&sectors, &joined, &mut warnings)?;
 
+    let mut saver = PieceSaver::open(context.checkpoint.as_ref(), run.settings(&names))?;
     let mut found: Vec<SectorOutcome> = Vec::new();
     for (number, sector) in joined.iter().enumerate() {
         let Some(model) = sectors.model(sector)? else { continue };
         let name = model.sector_text();
         let text = format!("{} of {}: {name}, {} states", number + 1, joined.len(), grouped(model.states().into()));
         context.observer.stage("thermal", &text);
-        let trace = run.trace(&model, &device, &mut warnings)?;
+        let trace: SolvedTrace = saver.piece_or(&name, || run.trace(&model, &device))?;
+        warnings.extend(trace.warning.clone());
         found.push(SectorOutcome { name, members: sector.members.clone(), trace });
     }
     context.observer.finished();
@@ -91,23 +94,26 @@ struct SectorOutcome {
 }
 
 /// A trace, and whether the levels in it have converged and are all of their multiplets.
+#[derive(Serialize, Deserialize)]
 struct SolvedTrace {
     trace: SectorTrace,
     converged: bool,
     complete: bool,
+    warning: Option<String>,
 }
 
 /// What every sector is solved with.
-struct ThermalRun<'a> {
-    file: &'a ModelFile,
-    spec: &'a ThermalSpec,
-    operators: &'a [Operator],
-    context: &'a RunContext,
+pub(crate) struct ThermalRun<'a> {
+    pub(crate) file: &'a ModelFile,
+    pub(crate) spec: &'a ThermalSpec,
+    /// What is averaged.
+    pub(crate) operators: &'a [Operator],
+    pub(crate) context: &'a RunContext,
 }
 
 impl ThermalSpec {
     /// Whether a sector of so many states is diagonalised whole.
-    fn is_whole(&self, states: u64) -> bool {
+    pub(crate) fn is_whole(&self, states: u64) -> bool {
         match self.method {
             ThermalMethod::Exact => true,
             ThermalMethod::Auto => states <= self.exact_below as u64,
@@ -162,7 +168,7 @@ impl ThermalRun<'_> {
     }
 
     /// The device: of the largest sector that is sampled; the cores where all are solved whole.
-    fn device(
+    pub(crate) fn device(
         &self,
         sectors: &EnsembleSectors,
         joined: &[JoinedSectors],
@@ -191,43 +197,79 @@ impl ThermalRun<'_> {
         Ok(device)
     }
 
+    /// µ of the grand ensemble, else 0.
+    pub(crate) fn mu(&self) -> f64 {
+        match self.spec.ensemble {
+            ThermalEnsemble::Canonical => 0.0,
+            ThermalEnsemble::Grand { mu } => mu,
+        }
+    }
+
+    /// Refuses a sector that is too large to be diagonalised whole.
+    pub(crate) fn check_whole(&self, model: &Model) -> Result<(), Error> {
+        if model.states() <= MOST_WHOLE && model.dimension() <= LARGEST_DENSE {
+            return Ok(());
+        }
+        let key = if self.spec.method == ThermalMethod::Exact { "method" } else { "exact_below" };
+        let expected = format!(
+            "\"auto\" or \"ftlm\" for sectors of more than {MOST_WHOLE} states, with `exact_below` at most {MOST_WHOLE}"
+        );
+        let found = format!("{} states in {}", grouped(model.states().into()), model.sector_text());
+        let what = Wrong::OutOfRange { key: key.into(), expected, found };
+        Err(self.file.refused(InputProblem { what, span: self.spec.span.clone() }).into())
+    }
+
     /// The trace of a sector.
-    fn trace(&self, model: &Model, device: &Device, warnings: &mut Vec<String>) -> Result<SolvedTrace, Error> {
+    fn trace(&self, model: &Model, device: &Device) -> Result<SolvedTrace, Error> {
         let _sector = trace::span("thermal", "a sector");
         if self.spec.is_whole(model.states()) {
-            if model.states() > MOST_WHOLE || model.dimension() > LARGEST_DENSE {
-                let key = if self.spec.method == ThermalMethod::Exact { "method" } else { "exact_below" };
-                let expected = format!(
-                    "\"auto\" or \"ftlm\" for sectors of more than {MOST_WHOLE} states, with `exact_below` at most {MOST_WHOLE}"
-                );
-                let found = format!("{} states in {}", grouped(model.states().into()), model.sector_text());
-                let what = Wrong::OutOfRange { key: key.into(), expected, found };
-                return Err(self.file.refused(InputProblem { what, span: self.spec.span.clone() }).into());
-            }
+            self.check_whole(model)?;
             let trace = model.whole_trace(self.operators)?;
-            return Ok(SolvedTrace { trace, converged: true, complete: true });
+            return Ok(SolvedTrace { trace, converged: true, complete: true, warning: None });
         }
         let (levels, converged, complete) = match self.spec.method {
             ThermalMethod::Ftlm => (Vec::new(), true, true),
             ThermalMethod::Auto | ThermalMethod::Exact => self.levels(model, device)?,
         };
-        if !converged {
+        let warning = (!converged).then(|| {
             let name = model.sector_text();
-            warnings.push(format!(
+            format!(
                 "{name}: its lowest levels have not converged, random vectors stand for them: more `max_iterations` in [solve]"
-            ));
-        }
+            )
+        });
         let SampleOptions { samples, steps, seed } = self.samples();
         let trace = model.sampled_trace(self.operators, &levels, &SampleOptions { samples, steps, seed }, device)?;
-        Ok(SolvedTrace { trace, converged, complete })
+        Ok(SolvedTrace { trace, converged, complete, warning })
     }
 
-    fn samples(&self) -> SampleOptions {
+    /// What a run must have the same to go on from the finished sectors of another.
+    fn settings(&self, names: &[String]) -> Vec<(String, String)> {
+        let (spec, solve) = (self.spec, &self.file.solve);
+        let whole =
+            |operator: &Operator| operator.terms().map(|term| format!("{term:?}")).collect::<Vec<_>>().join(" ");
+        let hash = |text: String| blake3::hash(text.as_bytes()).to_hex().to_string();
+        let observed: Vec<String> = self.operators.iter().map(whole).collect();
+        vec![
+            ("problem".into(), hash(whole(&self.file.declared_operator()))),
+            setting("ensemble", (spec.ensemble, self.file.ensemble_charges())),
+            setting("observables", names),
+            ("operators".into(), hash(observed.join("; "))),
+            setting("method", spec.method),
+            setting("exact_below", spec.exact_below),
+            setting("samples", spec.samples),
+            setting("steps", spec.steps),
+            setting("seed", solve.seed),
+            setting("states", solve.states),
+        ]
+    }
+
+    /// How sectors are sampled.
+    pub(crate) fn samples(&self) -> SampleOptions {
         SampleOptions { samples: self.spec.samples, steps: self.spec.steps, seed: self.file.solve.seed }
     }
 
     /// The levels that have converged; whether all have, and whether the lowest is there with all of its states.
-    fn levels(&self, model: &Model, device: &Device) -> Result<(Vec<LevelStates>, bool, bool), Error> {
+    pub(crate) fn levels(&self, model: &Model, device: &Device) -> Result<(Vec<LevelStates>, bool, bool), Error> {
         let solution = self.solve(model, device).run(device)?;
         let pairs = solution.eigenpairs();
         let (mut levels, mut state, mut converged) = (Vec::new(), 0, true);

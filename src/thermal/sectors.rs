@@ -18,7 +18,7 @@ const MOST_SECTORS: usize = 1 << 20;
 
 /// What the states of a sector have in common beside its charges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Member {
+pub(crate) struct Member {
     /// 2Sz of all spins; 0 where it differs within sectors.
     pub two_sz: i64,
     /// The number of particles; 0 where there are none.
@@ -27,7 +27,7 @@ pub(super) struct Member {
 
 /// A sector with those of the same levels.
 #[derive(Clone, Debug)]
-pub(super) struct JoinedSectors {
+pub(crate) struct JoinedSectors {
     pub charges: Vec<(Charge, i64)>,
     pub momentum: Option<Vec<i64>>,
     /// All of them, this one first.
@@ -39,7 +39,7 @@ type Place = (Vec<(Charge, i64)>, Option<Vec<i64>>);
 
 /// All sectors.
 #[derive(Debug)]
-pub(super) struct EnsembleSectors {
+pub(crate) struct EnsembleSectors {
     operator: Operator,
     /// Sectors of charges with their states.
     plain: BTreeMap<Vec<(Charge, i64)>, (Member, u128)>,
@@ -134,6 +134,14 @@ impl EnsembleSectors {
         Ok(EnsembleSectors { operator, plain, joins, momenta, lattice, has_sz: has_sz && has_spins, has_spins, states })
     }
 
+    /// The same with each sector by itself: an operator leads from those that a symmetry joins to others.
+    ///
+    /// # Errors
+    /// More sectors than are listed.
+    pub(crate) fn unjoined(file: &ModelFile) -> Result<EnsembleSectors, Error> {
+        Ok(EnsembleSectors { joins: Joins::default(), ..EnsembleSectors::new(file, &[])? })
+    }
+
     /// The sectors of charges, how many.
     pub(super) fn count(&self) -> usize {
         self.plain.len()
@@ -146,7 +154,7 @@ impl EnsembleSectors {
     }
 
     /// Every sector, with momenta where there are more states than so many.
-    pub(super) fn joined(&self, without_momenta: usize) -> Vec<JoinedSectors> {
+    pub(crate) fn joined(&self, without_momenta: usize) -> Vec<JoinedSectors> {
         let mut open: BTreeSet<Place> = BTreeSet::new();
         for (charges, (_, states)) in &self.plain {
             match *states > without_momenta as u128 && !self.momenta.is_empty() {
@@ -198,7 +206,7 @@ impl EnsembleSectors {
     ///
     /// # Errors
     /// A sector that is too large.
-    pub(super) fn model(&self, sector: &JoinedSectors) -> Result<Option<Model>, OperatorError> {
+    pub(crate) fn model(&self, sector: &JoinedSectors) -> Result<Option<Model>, OperatorError> {
         let plain = Model::new(self.operator.clone(), Sector::Charges(sector.charges.clone()))?;
         match &sector.momentum {
             Some(k) => plain.in_momentum(k),

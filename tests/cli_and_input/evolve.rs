@@ -202,6 +202,80 @@ fn the_lowest_orbitals_are_the_ground_state_without_interactions() {
     assert!(numbers(&evolved(&path)["echo"]).iter().all(|echo| (echo - 1.0).abs() < 1e-10));
 }
 
+/// H(t) within a sector of momentum is H(t) without it; a symmetry that some H(t) has not is refused with the term.
+#[test]
+fn h_of_time_evolves_in_symmetry_sectors() {
+    let electrons = |symmetry: &str, u: &str, pulse: &str| {
+        format!(
+            "[model]\nname = \"hubbard\"\nt = 1.0\nu = {u}\n[lattice]\nkind = \"chain\"\nsize = 6\nboundary = \"periodic\"\n\
+             [sector]\nup = 3\ndown = 3\n{symmetry}[evolve]\nstart = {{ orbitals = \"lowest\" }}\nuntil = 1.5\ntimes = 4\n\
+             record = [\"energy\", \"echo\", \"double_occupancy\"]\n{pulse}"
+        )
+    };
+    let pulse = "vector_potential = { form = \"pulse\", a0 = 0.4, omega = 3.0, t0 = 0.7, width = 0.4 }\n";
+    let (_folder, path) = model_file(&electrons("", "\"2.0 + sin(2.0 * time)\"", pulse));
+    let plain = evolved(&path);
+    for symmetry in ["k = 0", "exchange = -1", "k = 0\nexchange = -1"] {
+        let text = electrons(&format!("[symmetry]\n{symmetry}\n"), "\"2.0 + sin(2.0 * time)\"", pulse);
+        std::fs::write(&path, text).unwrap();
+        let within = evolved(&path);
+        assert!(within["states"].as_u64() < plain["states"].as_u64());
+        for key in ["energy", "echo"] {
+            let [own, there] = [&within, &plain].map(|record| numbers(&record[key]));
+            assert!(own.iter().zip(&there).all(|(a, b)| (a - b).abs() < 1e-6), "{symmetry}, {key}: {own:?} {there:?}");
+        }
+    }
+    for (symmetry, u, said) in [
+        ("reflection = 1", "4.0", vec!["reflection", "leave it out, or make the couplings symmetric"]),
+        ("k = 1", "4.0", vec!["is not in the sector"]),
+    ] {
+        std::fs::write(&path, electrons(&format!("[symmetry]\n{symmetry}\n"), u, pulse)).unwrap();
+        let output = run(&["evolve", path.to_str().unwrap(), "--device", "cpu"]);
+        assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+        for word in said {
+            assert!(words(&stderr(&output)).contains(word), "{}", stderr(&output));
+        }
+    }
+}
+
+/// An evolution that goes on from a checkpoint is the one that was not stopped; that of another file is refused by what differs.
+#[test]
+fn evolutions_go_on_from_checkpoints() {
+    // More states than a basis has vectors, so that there are several steps.
+    let (chain, start) = (CHAIN.replace("size = 6", "size = 10"), "start = { up = [0, 2, 4, 6, 8] }\n");
+    let text = format!("{chain}[evolve]\n{start}until = 30.0\ntimes = 31\nrecord = [\"echo\", \"sz\"]\n");
+    let (folder, path) = model_file(&text);
+    let saved = folder.path().join("saved");
+    let run_of = |more: &[&str]| {
+        let fixed = ["evolve", path.to_str().unwrap(), "--device", "cpu", "--json"];
+        run(&[&fixed[..], more].concat())
+    };
+    let kept = ["--checkpoint", saved.to_str().unwrap(), "--checkpoint-every", "0"];
+    let curves = |output: &std::process::Output| -> Value {
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
+        let record: Value = serde_json::from_str(stdout(output)).unwrap();
+        serde_json::json!([record["echo"], record["overlap"], record["averages"], record["bound"], record["steps"]])
+    };
+    let wanted = curves(&run_of(&[]));
+    assert_eq!(curves(&run_of(&kept)), wanted);
+    let mut states: Vec<_> = std::fs::read_dir(&saved).unwrap().map(|entry| entry.unwrap().path()).collect();
+    states.retain(|path| path.is_dir());
+    states.sort();
+    std::fs::remove_dir_all(states.pop().unwrap()).unwrap();
+    assert!(!states.is_empty(), "two states are kept");
+    assert_eq!(curves(&run_of(&[&kept[..], &["--resume"]].concat())), wanted);
+    for (from, to, said) in [
+        ("times = 31", "times = 61", "its times is"),
+        ("jz = 0.7", "jz = 0.8", "its problem is"),
+        ("up = [0, 2, 4, 6, 8]", "up = [1, 3, 5, 7, 9]", "its start is"),
+    ] {
+        std::fs::write(&path, text.replace(from, to)).unwrap();
+        let refused = run_of(&[&kept[..], &["--resume"]].concat());
+        assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+        assert!(words(&stderr(&refused)).contains(said), "{}", stderr(&refused));
+    }
+}
+
 /// Imaginary time ends in the ground state.
 #[test]
 fn imaginary_time_ends_in_the_ground_state() {

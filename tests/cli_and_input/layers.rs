@@ -50,7 +50,8 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
             &["report", "spmv"],
             &["error"],
             &["problem"],
-            &["evolve", "overlap", "spectrum", "thermal"],
+            &["evolve", "overlap", "thermal"],
+            &["spectrum"],
             &["inspection"],
         ],
     ),
@@ -78,14 +79,14 @@ const LARGEST_CIRCLES: [(&str, usize); 13] = [
 /// each by itself), and methods and fields of public types. A change that needs more says why in its commit, and one that needs fewer
 /// lowers the number.
 const MOST_REACHED: [(&str, Surface); 11] = [
-    ("src", Surface { names: 204, members: 808 }),
+    ("src", Surface { names: 204, members: 825 }),
     ("core/src", Surface { names: 149, members: 489 }),
     ("product/src", Surface { names: 94, members: 300 }),
-    ("exact/src", Surface { names: 58, members: 237 }),
+    ("exact/src", Surface { names: 63, members: 251 }),
     ("ci/src", Surface { names: 69, members: 293 }),
     ("dmrg/src", Surface { names: 76, members: 553 }),
     ("tensors/src", Surface { names: 71, members: 398 }),
-    ("runtime/src", Surface { names: 330, members: 983 }),
+    ("runtime/src", Surface { names: 335, members: 1008 }),
     ("templates/src", Surface { names: 173, members: 1021 }),
     ("su3/src", Surface { names: 21, members: 75 }),
     ("grammar/src", Surface { names: 39, members: 43 }),

@@ -1,6 +1,6 @@
 //! `eigenforge spectrum`: bad input by name and at its place, what ends with exit code 3, files.
 
-use super::command::{check_refusals, model_file, run, stderr, stdout};
+use super::command::{check_refusals, model_file, run, stderr, stdout, words};
 use serde_json::Value;
 
 const RING: &str = "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = 8\nboundary = \"periodic\"\n\
@@ -28,7 +28,7 @@ fn what_is_wrong_is_said_with_what_was_expected() {
             spectrum(&format!("of = \"Sx\"\n{WINDOW}")),
             vec!["the observable `of`", "the names of operators are Sz, Sp, Sm"],
         ),
-        (spectrum(&format!("of = \"Sz\"\nmethod = \"kpm\"\n{WINDOW}")), vec!["kpm", "lanczos", "exact"]),
+        (spectrum(&format!("of = \"Sz\"\nmethod = \"cg\"\n{WINDOW}")), vec!["cg", "lanczos", "exact", "kpm"]),
         (spectrum(&format!("of = \"Sz\"\nstate = 700\n{WINDOW}")), vec!["`state` should be from 0 to", "found 700"]),
         (spectrum(&format!("of = \"Sz\"\nq = []\n{WINDOW}")), vec!["at least one momentum"]),
         (
@@ -64,11 +64,132 @@ fn what_is_wrong_is_said_with_what_was_expected() {
             vec!["it is of no momentum", "leave [symmetry] out"],
         ),
         (
+            spectrum(&format!("of = \"Sz\"\nkernel = \"jackson\"\n{WINDOW}")),
+            vec!["`kernel` and `method` cannot both be given", "damps the moments of method = \"kpm\""],
+        ),
+        (
+            spectrum(&format!("of = \"Sz\"\nmethod = \"kpm\"\nkernel = \"fejer\"\n{WINDOW}")),
+            vec!["fejer", "jackson", "lorentz"],
+        ),
+        (
+            spectrum(&format!("of = \"current\"\nmethod = \"kpm\"\n{WINDOW}")),
+            vec!["the Drude weight is a sum over poles, which moments have not"],
+        ),
+        (thermal("of = \"Sz\"\nstate = 1\n"), vec!["`state` and `thermal` cannot both be given"]),
+        (thermal("of = \"Sz\"\nconnected = true\n"), vec!["`connected` and `thermal` cannot both be given"]),
+        (thermal("of = \"Sz\"\nmethod = \"kpm\"\n"), vec!["`method` and `thermal` cannot both be given"]),
+        (thermal("of = \"current\"\n"), vec!["a conductivity is that of the lowest level"]),
+        (
+            thermal("of = \"Sz\"\n").replace("[spectrum]", "[symmetry]\nk = 0\n[spectrum]"),
+            vec!["an ensemble has the states of all symmetry sectors"],
+        ),
+        (
             format!("{RING}[dmrg]\nstates = 8\n[spectrum]\nof = \"Sz\"\n{WINDOW}"),
             vec!["`spectrum` and `dmrg` cannot both be given"],
         ),
     ];
     check_refusals("spectrum", &cases);
+}
+
+/// A ring of six at the temperatures of an ensemble.
+fn thermal(keys: &str) -> String {
+    let ring = RING.replace("size = 8", "size = 6").replace("[sector]\ntwo_sz = 0\n", "");
+    format!("{ring}[thermal]\ntemperatures = [0.5, 1000.0]\n[spectrum]\n{keys}{WINDOW}")
+}
+
+/// Moments in place of chains: the same weights, poles as wide as was asked for, or the flag.
+#[test]
+fn moments_make_the_same_sums() {
+    let found = |keys: &str, code: i32| -> Value {
+        let text = format!("{RING}[spectrum]\nof = \"Sz\"\nq = [1, 4]\neta = 0.1\n{keys}{WINDOW}");
+        let (_folder, path) = model_file(&text);
+        let output = run(&["spectrum", path.to_str().unwrap(), "--device", "cpu", "--json"]);
+        assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
+        serde_json::from_str(stdout(&output)).unwrap()
+    };
+    let (chains, moments) = (found("", 0), found("method = \"kpm\"\n", 0));
+    assert_eq!((&chains["method"], &moments["method"]), (&Value::from("lanczos"), &Value::from("kpm")));
+    for place in 0..2 {
+        let [own, other] = [&moments, &chains].map(|record| &record["curves"][place]);
+        for power in 0..3 {
+            let [a, b] = [own, other].map(|curve| curve["moments"][power].as_f64().unwrap());
+            assert!((a - b).abs() < 1e-9 * (1.0 + b.abs()), "{a} {b}");
+        }
+        assert!(own["resolution"].as_f64().unwrap() <= 0.1 && other["resolution"].is_null());
+        assert!(own["curve"].as_array().unwrap().iter().all(|value| value.as_f64().unwrap() > -1e-9));
+    }
+    let few = found("method = \"kpm\"\nkernel = \"lorentz\"\nsteps = 5\n", 3);
+    assert!(few["warnings"][0].as_str().unwrap().contains("more than eta"), "{}", few["warnings"]);
+}
+
+/// Over an ensemble: sums that are known at high temperature, detailed balance, and samples beside all states.
+#[test]
+fn ensembles_have_spectra_with_errors() {
+    let found = |keys: &str| -> Value {
+        let text = thermal("of = \"Sz\"\neta = 0.2\n").replace("[spectrum]", &format!("{keys}[spectrum]"));
+        let (folder, path) = model_file(&text);
+        let out = folder.path().join("out");
+        let arguments = ["spectrum", path.to_str().unwrap(), "--device", "cpu", "--output", out.to_str().unwrap()];
+        let output = run(&arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let mut arrays = ndarray_npy::NpzReader::new(std::fs::File::open(out.join("spectrum.npz")).unwrap()).unwrap();
+        let temperature: ndarray::Array1<f64> = arrays.by_name("temperature").unwrap();
+        assert_eq!(temperature.as_slice().unwrap()[..2], [0.5, 1000.0]);
+        let errors: ndarray::Array2<f64> = arrays.by_name("errors").unwrap();
+        assert_eq!(errors.dim(), (12, 81));
+        assert!(std::fs::read_to_string(out.join("spectrum.svg")).unwrap().contains("at T = 0.5"));
+        serde_json::from_str(&std::fs::read_to_string(out.join("report.json")).unwrap()).unwrap()
+    };
+    let number = |value: &Value| value.as_f64().unwrap();
+    let exact = found("");
+    assert_eq!((&exact["method"], exact["curves"].as_array().unwrap().len()), (&Value::from("exact"), 12));
+    for curve in exact["curves"].as_array().unwrap() {
+        let weight = number(&curve["moments"][0]);
+        // A†A and AA† are the same for Sz; of a free spin S(S + 1)/3.
+        assert!((weight - number(&curve["reverse_weight"])).abs() < 1e-9, "{curve}");
+        if curve["temperature"] == 1000.0 {
+            assert!((weight - 0.25).abs() < 1e-3, "{weight}");
+        }
+    }
+    let sampled = found("exact_below = 1\nsamples = 40\n");
+    assert_eq!((&sampled["method"], &sampled["samples"]), (&Value::from("ftlm"), &Value::from(40)));
+    for (own, wanted) in sampled["curves"].as_array().unwrap().iter().zip(exact["curves"].as_array().unwrap()) {
+        let (curve, errors) = (own["curve"].as_array().unwrap(), own["errors"].as_array().unwrap());
+        let largest = wanted["curve"].as_array().unwrap().iter().map(number).fold(0.0, f64::max);
+        for ((a, error), b) in curve.iter().zip(errors).zip(wanted["curve"].as_array().unwrap()) {
+            let (a, error, b) = (number(a), number(error), number(b));
+            assert!((a - b).abs() < 6.0 * error + 1e-3 * largest, "{}: {a} {b} ± {error}", own["temperature"]);
+        }
+    }
+}
+
+/// A run that goes on from the finished momenta of another has the same curves; another run's are refused by what differs.
+#[test]
+fn finished_momenta_are_kept() {
+    let text = format!("{RING}[spectrum]\nof = \"Sz\"\n{WINDOW}");
+    let (folder, path) = model_file(&text);
+    let saved = folder.path().join("saved");
+    let run_of = |more: &[&str]| {
+        let fixed = ["spectrum", path.to_str().unwrap(), "--device", "cpu", "--json"];
+        run(&[&fixed[..], more].concat())
+    };
+    let kept = ["--checkpoint", saved.to_str().unwrap(), "--checkpoint-every", "0"];
+    let curves = |output: &std::process::Output| -> Vec<f64> {
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
+        let record: Value = serde_json::from_str(stdout(output)).unwrap();
+        let all = record["curves"].as_array().unwrap().iter().flat_map(|curve| curve["curve"].as_array().unwrap());
+        all.map(|value| value.as_f64().unwrap()).collect()
+    };
+    let same = |a: &[f64], b: &[f64]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9);
+    let wanted = curves(&run_of(&[]));
+    assert!(same(&curves(&run_of(&kept)), &wanted));
+    // The last two states: of all momenta, and of all but one.
+    std::fs::remove_dir_all(saved.join("pieces-00000008")).unwrap();
+    assert!(same(&curves(&run_of(&[&kept[..], &["--resume"]].concat())), &wanted));
+    std::fs::write(&path, text.replace("\"Sz\"", "\"Sm\"")).unwrap();
+    let refused = run_of(&[&kept[..], &["--resume"]].concat());
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    assert!(words(&stderr(&refused)).contains("its of is \"Sz\", this run's is \"Sm\""), "{}", stderr(&refused));
 }
 
 /// Too few steps are flagged; an operator that is zero on the state has an empty curve.

@@ -139,7 +139,7 @@ impl Case {
             .collect();
         let all: usize = levels.iter().map(|level| level.states.len()).sum();
         levels.iter().for_each(|level| assert!((level.energy - self.energy).abs() < 1e-9, "{}", self.id));
-        let options = ChainOptions { steps, omega: Vec::new(), eta: 0.1 };
+        let options = ChainOptions { steps, omega: Vec::new(), eta: 0.1, damping: None };
         // Of the larger clusters a third of the momenta.
         let step = if self.sites > 10 { 3 } else { 1 };
         for spectrum in self.spectra.iter().skip(step / 2).step_by(step) {

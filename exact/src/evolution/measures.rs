@@ -10,10 +10,11 @@ use super::super::response::{LevelStates, ResponseTarget};
 use super::super::solve::RunError;
 use crate::PrepareError;
 use crate::entanglement::von_neumann_entropy;
-use eigenforge_core::observable::{self, Averages, Observable};
+use eigenforge_core::observable::{self, Average, Averages, Observable};
 use eigenforge_core::operator::{Factor, Product, build};
 use eigenforge_runtime::solvers::EvolvedState;
 use eigenforge_runtime::{Device, LinearOperator, Vector, trace};
+use ndarray::{Array1, Array2};
 use num_complex::Complex64;
 
 /// What is wanted of a state beside its energy and its overlap with the start.
@@ -42,6 +43,48 @@ pub struct EvolutionPoint {
     pub log_norm: f64,
     /// The sum of the bounds so far.
     pub bound: f64,
+}
+
+/// A point in a checkpoint: its numbers, then each average with its name, its shape and its values.
+type WrittenPoint = (Vec<f64>, Vec<(String, (usize, usize), Vec<f64>)>);
+
+/// Points as text.
+pub(super) fn written_points(points: &[EvolutionPoint]) -> String {
+    let average = |(name, average): (&str, &Average)| {
+        let shape = match average {
+            Average::Whole(_) => (0, 0),
+            Average::Sites(values) => (values.len(), 0),
+            Average::Pairs(values) => values.dim(),
+        };
+        (name.to_string(), shape, average.values())
+    };
+    let point = |point: &EvolutionPoint| {
+        let EvolutionPoint { time, energy, overlap, log_norm, bound, .. } = *point;
+        let mut numbers = vec![time, energy, overlap.re, overlap.im, log_norm, bound];
+        numbers.extend(&point.entropies);
+        (numbers, point.averages.iter().map(average).collect())
+    };
+    let written: Vec<WrittenPoint> = points.iter().map(point).collect();
+    ron::to_string(&written).unwrap_or_default()
+}
+
+/// Points from their text; `None` where it is none.
+pub(super) fn read_points(text: &str) -> Option<Vec<EvolutionPoint>> {
+    let average = |(name, shape, values): (String, (usize, usize), Vec<f64>)| {
+        let average = match shape {
+            (0, 0) => Average::Whole(*values.first()?),
+            (_, 0) => Average::Sites(Array1::from(values)),
+            shape => Average::Pairs(Array2::from_shape_vec(shape, values).ok()?),
+        };
+        Some((name, average))
+    };
+    let point = |(numbers, averages): WrittenPoint| {
+        let [time, energy, re, im, log_norm, bound, ref entropies @ ..] = numbers[..] else { return None };
+        let averages = averages.into_iter().map(average).collect::<Option<Averages>>()?;
+        let (overlap, entropies) = (Complex64::new(re, im), entropies.to_vec());
+        Some(EvolutionPoint { time, energy, overlap, averages, entropies, log_norm, bound })
+    };
+    ron::from_str::<Vec<WrittenPoint>>(text).ok()?.into_iter().map(point).collect()
 }
 
 fn is_imaginary(product: &Product) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! product state, or state of another model → amplitudes → H, or Σ f_k(t) H_k, on a device → steps → averages, energy, overlap, entropies
-//!                start.rs                                      run.rs                 runtime::evolve        measures.rs
+//!                start.rs                              driven.rs    run.rs      runtime::evolve        measures.rs
 //! ```
 //!
 //! In: a model, a start ψ, times. Out: an [`EvolutionPoint`] for each of them, and how large the error may be ([`EvolutionSteps`]). Vectors are
@@ -10,12 +10,14 @@
 //!
 //! [`EvolutionSteps`]: eigenforge_runtime::solvers::EvolutionSteps
 
+mod driven;
 mod measures;
 mod run;
 mod start;
 
+pub use driven::DrivenModel;
 pub use measures::{EvolutionMeasures, EvolutionPoint};
-pub use run::{DrivenModel, evolve_driven_model, evolve_model};
+pub use run::{evolve_driven_model, evolve_model};
 pub use start::StartError;
 
 #[cfg(test)]

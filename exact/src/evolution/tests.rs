@@ -9,7 +9,7 @@ use eigenforge_core::lattice::Lattice;
 use eigenforge_core::observable::Observable;
 use eigenforge_core::operator::{Charge, Operator, SiteKind, Spin, Symmetry, build};
 use eigenforge_runtime::simulate::Schedule;
-use eigenforge_runtime::solvers::{EvolutionOptions, EvolutionSteps, symmetric_eigen};
+use eigenforge_runtime::solvers::{CheckpointOptions, EvolutionOptions, EvolutionSteps, symmetric_eigen};
 use eigenforge_runtime::{Device, testing};
 use num_complex::Complex64;
 
@@ -399,6 +399,130 @@ fn driven_models_are_those_of_many_short_steps() {
         let energy = product(&wanted, &acted(model, &now, &wanted)).re;
         assert!((last.energy - energy).abs() < 1e-6, "{} {energy}", last.energy);
     }
+}
+
+/// H(t) in sectors of momentum and of other groups, real and complex, on cores and cards, is H(t) without them; what some H(t) has not is refused.
+#[test]
+fn driven_models_in_symmetry_sectors_are_those_without() {
+    let lattice = Lattice::chain(4).periodic();
+    let [hops, repulsion] = [0.0, 1.0].map(|u| hubbard_operator(&lattice, u));
+    let repulsion = repulsion - hops.clone();
+    let flow =
+        (0..4).map(|i| current(i, (i + 1) % 4, Spin::Up) + current(i, (i + 1) % 4, Spin::Down)).sum::<Operator>();
+    let sector = |operator: &Operator| {
+        let on_sites = operator.clone().on_kinds(&[SiteKind::Electrons; 4]).on_lattice(&lattice);
+        on_sites.sector(Up(2), Down(2)).unwrap()
+    };
+    let driven = |last: &Operator| {
+        let parts = [&hops, &repulsion, last].map(sector).to_vec();
+        DrivenModel::new(parts, |t| vec![1.0, 3.0 + t, 0.7 * (3.0 * t).cos()]).unwrap()
+    };
+    let measures = scalars(&[
+        ("double", (0..4).map(|i| build::n(i, Spin::Up) * build::n(i, Spin::Down)).sum()),
+        ("flow", flow.clone()),
+    ]);
+    let options = EvolutionOptions::new(vec![0.0, 0.1, 0.6], 1e-9);
+    // A card is simulated, slowly.
+    let short = EvolutionOptions::new(vec![0.0, 0.1], 1e-5);
+    let evolved = |driven: &DrivenModel<'_>, start: &[Complex64], device: &Device| {
+        let options = if device.runs_kernels() { &short } else { &options };
+        let mut points = Vec::new();
+        evolve_driven_model(driven, start, options, &measures, device, |point| points.push(point)).unwrap();
+        points
+    };
+    let density = (0..4).map(|i| build::n(i, Spin::Up) * build::n((i + 1) % 4, Spin::Down)).sum::<Operator>();
+    let cases = [
+        (&flow, Symmetry::new().k(&[1]), true),
+        (&flow, Symmetry::new().exchange(1), false),
+        (&flow, Symmetry::new().k(&[0]).exchange(-1), false),
+        (&density, Symmetry::new().k(&[2]), false),
+        (&density, Symmetry::new().particle_hole(1), false),
+    ];
+    for (last, symmetry, on_cards) in cases {
+        let within = driven(last).symmetry(&symmetry).unwrap();
+        let start = random_state(within.basis_model(), 31, false);
+        let plain = driven(last);
+        let level = LevelStates::new(within.basis_model().clone(), vec![start.clone()]);
+        let wanted = evolved(&plain, &level.carried(0, plain.basis_model()).unwrap(), &Device::cpu());
+        let cards = testing::kernel_devices(Schedule::Forward).into_iter().filter(|_| on_cards);
+        for device in std::iter::once(Device::cpu()).chain(cards) {
+            let found = evolved(&within, &start, &device);
+            for (a, b) in found.iter().zip(&wanted) {
+                let close = if device.runs_kernels() { 1e-4 } else { 1e-7 };
+                assert!((a.overlap - b.overlap).norm() < close, "{symmetry:?} on {}: {a:?} {b:?}", device.name());
+                assert!((a.energy - b.energy).abs() < close, "{symmetry:?} on {}: {a:?} {b:?}", device.name());
+                for name in ["double", "flow"] {
+                    let [a, b] = [a, b].map(|point| point.averages.scalar(name).unwrap());
+                    assert!((a - b).abs() < close, "{symmetry:?} on {}: {name} {a} {b}", device.name());
+                }
+            }
+        }
+    }
+    let refused = |last: &Operator, symmetry: Symmetry| driven(last).symmetry(&symmetry).err().unwrap().to_string();
+    let one = current(0, 1, Spin::Up);
+    assert!(
+        refused(&one, Symmetry::new().k(&[0])).contains("translation"),
+        "{}",
+        refused(&one, Symmetry::new().k(&[0]))
+    );
+    // The mirror of the ring turns its current around, and no other part has it.
+    assert!(refused(&(1e-9 * flow), Symmetry::new().k(&[0]).reflection(1)).contains("reflection"));
+}
+
+/// An evolution that goes on from a checkpoint is the one that was never stopped, to the last bit; another one's is refused by what differs.
+#[test]
+fn evolutions_go_on_from_their_checkpoints() {
+    let model = xxz(&Lattice::chain(8).periodic(), 1.0, 0.6, 0);
+    let ring = xxz(&Lattice::chain(8).periodic(), 1.0, 0.0, 0);
+    let driven = DrivenModel::new(vec![ring.clone(), flow_of_spins()], |t| vec![1.0, t.sin()]).unwrap();
+    let start = random_state(&model, 5, false);
+    let measures = EvolutionMeasures {
+        observables: vec![Observable::scalar("zz", build::sz(0) * build::sz(3))],
+        entropies: vec![vec![0, 1, 2]],
+    };
+    let folder = tempfile::tempdir().unwrap();
+    for (name, imaginary) in [("real", false), ("imaginary", true), ("driven", false)] {
+        let saved = folder.path().join(name);
+        let run = |folder: Option<&std::path::Path>, resume: bool, times: &str| {
+            let checkpoint = folder.map(|folder| CheckpointOptions {
+                folder: folder.into(),
+                resume,
+                settings: vec![("times".into(), times.into())],
+                ..CheckpointOptions::default()
+            });
+            let until = EvolutionOptions::new((0..12).map(|time| f64::from(time) * 0.8).collect(), 1e-9);
+            let options = EvolutionOptions { imaginary, vectors: Some(12), checkpoint, ..until };
+            let mut points = Vec::new();
+            let mut visit = |point: EvolutionPoint| points.push(format!("{point:?}"));
+            let device = Device::cpu();
+            let course = match name {
+                "driven" => evolve_driven_model(&driven, &start, &options, &measures, &device, &mut visit),
+                _ => evolve_model(&model, &start, &options, &measures, &device, &mut visit),
+            };
+            course.map(|course| (points, course))
+        };
+        let (wanted, course) = run(None, false, "a").unwrap();
+        // A state is saved after every step: the last and the one before it are there.
+        assert_eq!(run(Some(&saved), false, "a").unwrap().0, wanted, "{name}");
+        let newest = |folder: &std::path::Path| {
+            let mut all: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+            all.retain(|path| path.is_dir());
+            all.sort();
+            all.pop().unwrap()
+        };
+        std::fs::remove_dir_all(newest(&saved)).unwrap();
+        let (found, again) = run(Some(&saved), true, "a").unwrap();
+        assert_eq!((found, again.steps, again.multiplies), (wanted, course.steps, course.multiplies), "{name}");
+        assert!(again.steps > 2, "{name}: {again:?}");
+        let error = run(Some(&saved), true, "b").unwrap_err().to_string();
+        assert!(error.contains("its times is a, this run's is b"), "{error}");
+    }
+}
+
+fn flow_of_spins() -> Model {
+    let forth = |i: usize| (build::sp(i) * build::sm((i + 1) % 8)).times_i();
+    let flow = (0..8).map(|i| forth(i) + forth(i).adjoint()).sum::<Operator>();
+    flow.on_kinds(&[SiteKind::Moments { two_s: 1 }; 8]).two_sz(0).unwrap()
 }
 
 /// What does not fit is refused with numbers, before anything is made.

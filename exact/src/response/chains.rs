@@ -1,4 +1,4 @@
-//! Lanczos chains of what an operator makes of a level, and what is read off them.
+//! Lanczos chains, or series of moments, of what an operator makes of a level, and what is read off them.
 //!
 //! A chain gives G as a continued fraction, G = w / (z − α₀ − β₀² / (z − α₁ − …)) with w = ‖A|a⟩‖² (R. Haydock, V. Heine and M. J. Kelly,
 //! J. Phys. C 5, 2845 (1972)); its first moments are exact.
@@ -6,17 +6,19 @@
 use super::super::model::Model;
 use super::super::solve::RunError;
 use super::excited::LevelStates;
+use super::series::ResponseSeries;
 use super::target::ResponseTarget;
 use crate::PrepareError;
 use crate::way::SPARE;
 use eigenforge_core::operator::{Operator, build};
 use eigenforge_core::words::grouped;
 use eigenforge_product::Hamiltonian;
-use eigenforge_runtime::solvers::{KrylovChain, krylov_chain};
+use eigenforge_runtime::solvers::{Damping, KrylovChain, krylov_chain};
 use eigenforge_runtime::{Device, Memory, SolveError, trace};
 use eigenforge_templates::ScalarType;
 use num_complex::Complex64;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 /// Steps between two looks at the curve.
 const LOOK: usize = 10;
@@ -46,10 +48,12 @@ pub struct ChainOptions {
     pub omega: Vec<f64>,
     /// The half width of a pole.
     pub eta: f64,
+    /// Moments that are damped so, in place of chains.
+    pub damping: Option<Damping>,
 }
 
 /// A chain of one vector.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ResponseChain {
     /// The chain.
     pub chain: KrylovChain,
@@ -62,7 +66,7 @@ pub struct ResponseChain {
 }
 
 /// A sector that was reached.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReachedSector {
     /// Its charges, and the momentum where there is one.
     pub name: String,
@@ -71,10 +75,12 @@ pub struct ReachedSector {
 }
 
 /// What an operator makes of a level.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Response {
     /// The chains of all states, sectors and parts.
     pub chains: Vec<ResponseChain>,
+    /// The series of moments in their place.
+    pub series: Vec<ResponseSeries>,
     /// The sectors that they are in; none where the operator leads nowhere.
     pub sectors: Vec<ReachedSector>,
 }
@@ -123,11 +129,17 @@ impl LevelStates {
             }
             let hamiltonian = target.model.on_device(device, ScalarType::F64, CHAIN_VECTORS)?;
             let zero = self.energy_without_constant + (self.constant - target.model.constant());
+            let share = 1.0 / self.states.len() as f64;
             for start in starts {
                 let _chain = trace::span("response", "chain");
+                if let Some(damping) = options.damping {
+                    let series = ResponseSeries::new(&hamiltonian, &start, (share, zero), damping, options)?;
+                    response.series.push(series);
+                    continue;
+                }
                 let (chain, ended) = followed(&hamiltonian, &start, zero, options)?;
                 let settled = ended || chain.closed;
-                response.chains.push(ResponseChain { chain, settled, share: 1.0 / self.states.len() as f64, zero });
+                response.chains.push(ResponseChain { chain, settled, share, zero });
             }
         }
         Ok(response)
@@ -247,6 +259,8 @@ impl Response {
     pub fn add(&mut self, other: Response, part: f64) {
         let scaled = |chain: ResponseChain| ResponseChain { share: part * chain.share, ..chain };
         self.chains.extend(other.chains.into_iter().map(scaled));
+        let scaled = |series: ResponseSeries| ResponseSeries { share: part * series.share, ..series };
+        self.series.extend(other.series.into_iter().map(scaled));
         for sector in other.sectors {
             if !self.sectors.contains(&sector) {
                 self.sectors.push(sector);
@@ -254,7 +268,7 @@ impl Response {
         }
     }
 
-    /// G(ω) with the half width η.
+    /// G(ω) with the half width η, by chains.
     pub fn resolvent(&self, omega: f64, eta: f64) -> Complex64 {
         self.chains.iter().map(|chain| chain.resolvent(omega, eta)).sum()
     }
@@ -272,13 +286,24 @@ impl Response {
         Ok([whole, half])
     }
 
-    /// S(ω) = −Im G / π.
+    /// S(ω) = −Im G / π, of series by their kernel.
     pub fn curve(&self, omega: &[f64], eta: f64) -> Vec<f64> {
-        omega.iter().map(|omega| -self.resolvent(*omega, eta).im / std::f64::consts::PI).collect()
+        let series = |omega: f64| self.series.iter().map(|series| series.density(omega)).sum::<f64>();
+        let of_chains = |omega: f64| -self.resolvent(omega, eta).im / std::f64::consts::PI;
+        omega.par_iter().map(|omega| of_chains(*omega) + series(*omega)).collect()
+    }
+
+    /// The largest width of a pole of a series at the centre of its spectrum; `None` of chains.
+    pub fn resolution(&self) -> Option<f64> {
+        self.series.iter().map(ResponseSeries::resolution).reduce(f64::max)
     }
 
     /// The largest change of the curve from the first half of the steps to all of them, in parts of its largest value.
     pub fn change(&self, omega: &[f64], eta: f64) -> f64 {
+        // The curve of a series is that of its kernel.
+        if self.chains.is_empty() {
+            return 0.0;
+        }
         let half = Response { chains: self.chains.iter().map(ResponseChain::first_half).collect(), ..self.clone() };
         let (whole, half) = (self.curve(omega, eta), half.curve(omega, eta));
         let largest = whole.iter().copied().fold(0.0, f64::max);
@@ -291,19 +316,20 @@ impl Response {
         }
     }
 
-    /// Whether every chain ended by itself, or because its curve no longer changed.
+    /// Whether every chain ended by itself, or because its curve no longer changed, and every series makes poles as narrow as was asked for.
     pub fn is_settled(&self) -> bool {
-        self.chains.iter().all(|chain| chain.settled)
+        self.chains.iter().all(|chain| chain.settled) && self.series.iter().all(ResponseSeries::is_settled)
     }
 
     /// Whether every chain ended by itself, so that poles and curve are exact.
     pub fn is_closed(&self) -> bool {
-        self.chains.iter().all(|chain| chain.chain.closed)
+        self.series.is_empty() && self.chains.iter().all(|chain| chain.chain.closed)
     }
 
-    /// Steps of the longest chain.
+    /// Steps of the longest chain, or multiplies of the longest series.
     pub fn steps(&self) -> usize {
-        self.chains.iter().map(|chain| chain.chain.alpha.len()).max().unwrap_or(0)
+        let chains = self.chains.iter().map(|chain| chain.chain.alpha.len());
+        chains.chain(self.series.iter().map(|series| series.moments.multiplies)).max().unwrap_or(0)
     }
 
     /// ∫ S dω, ∫ ω S dω and ∫ ω² S dω.
@@ -315,7 +341,7 @@ impl Response {
             let beta = if chain.closed && chain.alpha.len() == 1 { 0.0 } else { chain.beta[0] };
             [weight, weight * first, weight * (first * first + beta * beta)]
         };
-        let all = self.chains.iter().map(of_chain);
+        let all = self.chains.iter().map(of_chain).chain(self.series.iter().map(ResponseSeries::powers));
         all.fold([0.0; 3], |sum, own| [0, 1, 2].map(|power| sum[power] + own[power]))
     }
 

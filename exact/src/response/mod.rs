@@ -6,8 +6,8 @@
 //! [`Response`]. A may change charges and the momentum:
 //!
 //! ```text
-//! A ─ by change of charges → targets → A|a⟩ on the states of each → Lanczos chain there → Response: G, poles, moments
-//!                            target.rs  excited.rs                   chains.rs
+//! A ─ by change of charges → targets → A|a⟩ on the states of each → chain or moments there → Response: G, poles, moments
+//!                            target.rs  excited.rs             chains.rs, series.rs
 //! ```
 //!
 //! Of a real H the real and the imaginary part of A|a⟩ have a chain each, since ⟨u + iv| G |u + iv⟩ = ⟨u| G |u⟩ + ⟨v| G |v⟩ for a symmetric G; of a
@@ -15,6 +15,7 @@
 
 mod chains;
 mod excited;
+mod series;
 mod target;
 
 pub(crate) use chains::CHAIN_VECTORS;
@@ -22,6 +23,7 @@ pub use chains::{ChainOptions, ReachedSector, Response, ResponseChain};
 pub(crate) use excited::Action;
 pub use excited::LevelStates;
 pub(super) use excited::layout_of;
+pub use series::ResponseSeries;
 pub use target::ResponseTarget;
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use eigenforge_core::basis::{Down, Up};
 use eigenforge_core::lattice::Lattice;
 use eigenforge_core::operator::{Factor, Operator, Spin, Symmetry, Word, build};
 use eigenforge_runtime::simulate::Schedule;
-use eigenforge_runtime::solvers::symmetric_eigen;
+use eigenforge_runtime::solvers::{Damping, symmetric_eigen};
 use eigenforge_runtime::{Device, testing};
 use num_complex::Complex64;
 use std::f64::consts::TAU;
@@ -23,7 +23,7 @@ fn fourier(sites: usize, k: i64, sign: f64, at: impl Fn(usize) -> Operator) -> O
 }
 
 fn options(steps: usize) -> ChainOptions {
-    ChainOptions { steps, omega: Vec::new(), eta: 0.1 }
+    ChainOptions { steps, omega: Vec::new(), eta: 0.1, damping: None }
 }
 
 /// ⟨φ|(z − H)⁻¹|φ⟩ of A applied factor by factor, over all eigenvectors of the target.
@@ -226,5 +226,64 @@ fn kernels_respond_as_the_host_does() {
     for device in testing::kernel_devices(Schedule::Forward) {
         let found = level.response(&operator, None, &[], &options(30), &device).unwrap();
         assert!(close(found.resolvent(0.8, 0.1), on_host), "{}", device.name());
+    }
+}
+
+/// Moments have the weights and mean energies of chains, and their kernels make curves of Gaussian or Lorentzian poles, on cores and cards.
+#[test]
+fn moments_make_the_curve_of_all_poles() {
+    let ring = hubbard(&Lattice::chain(6).periodic(), 4.0, 3, 3);
+    let spins = xxz(&Lattice::chain(8).periodic(), 1.0, 0.8, 0);
+    let sector = spins.symmetry(&Symmetry::new().k(&[0])).unwrap();
+    let adding = fourier(6, 1, 1.0, |j| build::cdag(j, Spin::Up));
+    let cases = [
+        (&ring, adding, None),
+        (&spins, fourier(8, 3, -1.0, build::sz), None),
+        (&sector, fourier(8, 3, -1.0, build::sz), Some(vec![3])),
+    ];
+    let mut devices = testing::kernel_devices(Schedule::Forward);
+    devices.push(Device::cpu());
+    for (model, operator, momentum) in cases {
+        let level = lowest(model);
+        let response = |options: &ChainOptions, device: &Device| {
+            level.response(&operator, momentum.as_deref(), &[], options, device).unwrap()
+        };
+        let exact = response(&options(usize::MAX), &Device::cpu());
+        let poles = exact.poles().unwrap();
+        let middle = 0.5 * (poles[0][0] + poles[poles.len() - 1][0]);
+        for (damping, eta) in [(Damping::Jackson, 0.1), (Damping::Lorentz, 0.3)] {
+            let wanted = ChainOptions { steps: 2000, eta, damping: Some(damping), ..options(0) };
+            let devices = devices.iter().filter(|device| damping == Damping::Jackson || !device.runs_kernels());
+            for device in devices {
+                let found = response(&wanted, device);
+                assert!(found.is_settled() && found.resolution().unwrap() <= eta && !found.is_closed());
+                for (a, b) in found.moments().into_iter().zip(exact.moments()) {
+                    assert!((a - b).abs() < 1e-9 * (1.0 + b.abs()), "{damping:?}: {a} {b}");
+                }
+                let omega: Vec<f64> = (0..40).map(|k| middle + 0.05 * (f64::from(k) - 20.0)).collect();
+                let half = found.series[0].moments.half_width;
+                let shape = |omega: f64, pole: f64| {
+                    // Narrower away from the centre.
+                    let x = (pole - middle) / half;
+                    let eta = found.resolution().unwrap() * (1.0 - x * x).max(1e-4).sqrt();
+                    match damping {
+                        Damping::Jackson => (-0.5 * ((omega - pole) / eta).powi(2)).exp() / (TAU.sqrt() * eta),
+                        Damping::Lorentz => 2.0 * eta / (TAU * ((omega - pole).powi(2) + eta * eta)),
+                    }
+                };
+                let curve = found.curve(&omega, eta);
+                let wanted: Vec<f64> = omega
+                    .iter()
+                    .map(|at| poles.iter().map(|[pole, weight]| weight * shape(*at, *pole)).sum())
+                    .collect();
+                let largest = wanted.iter().copied().fold(0.0, f64::max);
+                for (a, b) in curve.iter().zip(&wanted) {
+                    assert!((a - b).abs() < 0.15 * largest, "{damping:?} on {}: {a} {b}", device.name());
+                }
+            }
+        }
+        let few = ChainOptions { steps: 10, damping: Some(Damping::Jackson), ..options(0) };
+        let found = response(&few, &Device::cpu());
+        assert!(!found.is_settled() && found.resolution().unwrap() > 0.1);
     }
 }

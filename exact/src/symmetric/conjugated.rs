@@ -24,7 +24,7 @@ impl Conjugated {
         let sector = user.symmetric().filter(|sector| !sector.is_by_species())?;
         let charges = user.sector().charge_values();
         let group = sector.group().with_conjugation(user.operator(), &charges)?;
-        let model = user.in_sector(group, sector.layout().clone(), sector.storage).ok()?;
+        let model = user.in_sector(group, sector.layout().clone(), sector.storage, false).ok()?;
         Some(Conjugated { model })
     }
 

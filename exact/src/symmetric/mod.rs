@@ -87,20 +87,20 @@ pub(super) type Moving = Vec<(Transition<u128>, bool)>;
 pub(super) struct Contributions(Vec<(u32, bool, Complex64)>);
 
 impl SymmetricSector {
-    /// The sector. All of a layout for real vectors.
+    /// The sector. The layout is that of real vectors, also where `complex` asks for amplitudes of two parts.
     ///
     /// # Errors
     /// No state, or too many of them.
     pub(super) fn new(
         group: SymmetryGroup,
         operator: &Operator,
-        layout: &Arc<SiteLayout>,
-        charges: &[(Charge, i64)],
+        (layout, charges): (&Arc<SiteLayout>, &[(Charge, i64)]),
         storage: MatrixStorage,
+        complex: bool,
     ) -> Result<SymmetricSector, OperatorError> {
         let plain = Basis::on_sites(layout.clone(), charges.to_vec())?;
         let (dimension, elements) = (plain.dimension(), group.elements.len());
-        let complex = operator.is_complex() || !group.is_real() || group.conjugates();
+        let complex = complex || operator.is_complex() || !group.is_real() || group.conjugates();
         let moves = moving(operator.terms(), layout);
         let row_length = elements_of_a_row(&plain, &moves);
         let counted = layout.forbidden().is_empty().then(|| group.states(layout.kinds(), charges));
@@ -131,8 +131,13 @@ impl SymmetricSector {
         Ok(SymmetricSector { group, orbits, word, moves, row_length, complex, storage, walk, strings, pairs })
     }
 
+    /// How it is stored, as it was asked for.
+    pub(super) fn wanted_storage(&self) -> MatrixStorage {
+        self.storage
+    }
+
     /// The layout of its words.
-    fn layout(&self) -> &SiteLayout {
+    pub(super) fn layout(&self) -> &SiteLayout {
         let Word::Sites(layout) = &self.word else { unreachable!("made so") };
         layout
     }

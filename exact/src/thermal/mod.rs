@@ -16,8 +16,10 @@
 mod levels;
 mod random;
 mod samples;
+mod transitions;
 
 pub use samples::{SampleOptions, SectorTrace, TraceLine, TraceSample};
+pub use transitions::{KnownLevels, TransitionSample, TransitionSamples, Transitions};
 
 #[cfg(test)]
 mod tests;

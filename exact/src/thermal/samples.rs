@@ -11,12 +11,13 @@ use eigenforge_runtime::{Device, SolveError, trace};
 use eigenforge_templates::ScalarType;
 use num_complex::Complex64;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 /// Bytes of an element of a vector on the host: the start, its amplitudes, and those of an image.
 const HOST_BYTES: u64 = 40;
 
 /// An energy with its part of a trace.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraceLine {
     /// The energy.
     pub energy: f64,
@@ -38,7 +39,7 @@ pub struct SampleOptions {
 }
 
 /// The traces of a sector.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SectorTrace {
     /// Its states: Tr 1.
     pub states: u64,
@@ -49,7 +50,7 @@ pub struct SectorTrace {
 }
 
 /// A random vector.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TraceSample {
     chain: KrylovChain,
     /// The states that it stands for.

@@ -98,7 +98,7 @@ impl<P: Eigenproblem> Diagonalisation<P> {
     /// Saves the solver's state to a folder at this interval; with `resume`, continues from the last state there.
     pub fn checkpoint(mut self, folder: impl Into<PathBuf>, every_seconds: f64, resume: bool) -> Self {
         let (folder, identity) = (folder.into(), self.problem.identity());
-        let checkpoint = CheckpointOptions { folder, every_seconds, resume, identity };
+        let checkpoint = CheckpointOptions { folder, every_seconds, resume, identity, settings: Vec::new() };
         self.options.checkpoint = Some(checkpoint);
         self
     }

@@ -44,6 +44,12 @@ struct Header {
     scalars: Vec<f64>,
     /// blake3 of each vector file.
     vectors: Vec<String>,
+    /// What else must be the same.
+    #[serde(default)]
+    fixed: Vec<(String, String)>,
+    /// What the run has found so far, as it writes it.
+    #[serde(default)]
+    notes: String,
 }
 
 /// A state to resume from.
@@ -52,6 +58,7 @@ pub(super) struct Saved {
     pub iteration: usize,
     pub scalars: Vec<f64>,
     pub vectors: Vec<SavedVector>,
+    pub notes: String,
 }
 
 /// A vector on disk, which rank 0 reads.
@@ -206,6 +213,8 @@ impl Saver {
             iteration: 0,
             scalars: Vec::new(),
             vectors: Vec::new(),
+            fixed: options.settings.clone(),
+            notes: String::new(),
         };
         let (mut resumed, mut difference) = (None, None);
         for (_, path) in states.list().map_err(fault(folder))?.into_iter().rev() {
@@ -230,7 +239,8 @@ impl Saver {
                     format!("resumed from a state of a search with {list}: the vectors within a level may be others than those of a run from the start")
                 });
                 let vectors = (0..old.vectors.len()).map(|index| SavedVector(path.join(vector_file(index)))).collect();
-                resumed = Some(Saved { iteration: old.iteration, scalars: old.scalars, vectors });
+                let Header { iteration, scalars, notes, .. } = old;
+                resumed = Some(Saved { iteration, scalars, vectors, notes });
                 break;
             }
         }
@@ -293,12 +303,27 @@ impl Saver {
         scalars: &[f64],
         vectors: &[&Vector<T>],
     ) -> Result<(), SolveError> {
+        self.save_with_notes(phase, iteration, (scalars, String::new()), vectors)
+    }
+
+    /// Saves a state with what the run has found so far.
+    ///
+    /// # Errors
+    /// As of [`Saver::save`].
+    pub(super) fn save_with_notes<T: Scalar>(
+        &mut self,
+        phase: &str,
+        iteration: usize,
+        (scalars, notes): (&[f64], String),
+        vectors: &[&Vector<T>],
+    ) -> Result<(), SolveError> {
         let Saver { target, together, .. } = self;
         let ranks = together.as_ref().map(|(ranks, _)| &**ranks);
         let Some(target) = target else { return hand_over(ranks, vectors) };
         let _checkpoint = trace::span("solver", "checkpoint");
         let mut header = target.header.clone();
         (header.phase, header.iteration, header.scalars) = (phase.into(), iteration, scalars.to_vec());
+        header.notes = notes;
         let saved = target.states.save(|folder| {
             for (index, vector) in vectors.iter().enumerate() {
                 header.vectors.push(write_vector(&folder.join(vector_file(index)), vector, ranks)?);
@@ -370,7 +395,15 @@ fn compare(folder: &Path, old: &Header, new: &Header) -> Result<(), SolveError> 
     ];
     for (what, found, expected) in pairs {
         if found != expected {
-            return Err(SolveError::OtherCheckpoint { folder: folder.display().to_string(), what, found, expected });
+            let (folder, what) = (folder.display().to_string(), what.into());
+            return Err(SolveError::OtherCheckpoint { folder, what, found, expected });
+        }
+    }
+    for (what, expected) in &new.fixed {
+        let found = old.fixed.iter().find(|(key, _)| key == what).map_or("unknown", |(_, value)| value);
+        if found != expected {
+            let (folder, what) = (folder.display().to_string(), what.clone());
+            return Err(SolveError::OtherCheckpoint { folder, what, found: found.into(), expected: expected.clone() });
         }
     }
     Ok(())
@@ -406,7 +439,8 @@ mod tests {
 
     fn open(folder: &Path, resume: bool) -> Result<Saver, SolveError> {
         let identity = "a problem".to_string();
-        let options = CheckpointOptions { folder: folder.into(), every_seconds: 0.0, resume, identity };
+        let settings = Vec::new();
+        let options = CheckpointOptions { folder: folder.into(), every_seconds: 0.0, resume, identity, settings };
         let owner =
             Owner { solver: "lobpcg", dimension: 5, states: 1, scalar: "double", settings: Settings::default() };
         Saver::open(Some(&options), &owner, &Device::cpu())

@@ -1,7 +1,7 @@
 //! Which vector programs chains and evolutions launch on a card: found, as those of a [solve](super::rehearse) are, by running them with
 //! small matrices in place of the user's.
 
-use super::lanczos::{self, EvolutionOptions, OperatorCombination, evolve, evolve_driven, krylov_chain};
+use super::lanczos::{self, EvolutionOptions, EvolvedState, OperatorCombination, evolve, evolve_driven, krylov_chain};
 use super::rehearsal::{Case, LaunchedProgram, MatrixOutline, StandIn, note};
 use crate::device::Device;
 use crate::error::SolveError;
@@ -64,20 +64,19 @@ fn launch(course: Course, matrix: &dyn Fn() -> StandIn, steps: usize) -> Result<
     let operator: &dyn LinearOperator<f64> = &matrix_of_one;
     let start: Vec<f64> = (0..operator.dimension()).map(|row| ((row * 29 + 7) % 31) as f64 - 15.0).collect();
     let options = |imaginary| EvolutionOptions { imaginary, ..EvolutionOptions::new(vec![0.0, 1.0, 4.0], 1e-8) };
+    let unseen = |_: &EvolvedState<'_, f64>| Ok::<(), SolveError>(());
     match course {
         Course::Chain { overlaps } => {
             let others: &[&[f64]] = if overlaps { &[&start] } else { &[] };
             krylov_chain(operator, &start, others, steps, |_| false).map(drop)
         }
-        Course::Evolution { imaginary } => {
-            evolve(operator, [&start, &start], &options(imaginary), |_| Ok::<(), SolveError>(())).map(drop)
-        }
+        Course::Evolution { imaginary } => evolve(operator, [&start, &start], &options(imaginary), unseen).map(drop),
         Course::DrivenEvolution => {
             let terms: Vec<(Box<dyn LinearOperator<f64>>, f64)> =
                 vec![(Box::new(matrix_of_one), 0.0), (Box::new(matrix()), 0.5)];
             let sum = OperatorCombination::new(terms)?;
             let drive = |time: f64| vec![1.0, time.sin()];
-            evolve_driven(&sum, drive, [&start, &start], &options(false), |_| Ok::<(), SolveError>(())).map(drop)
+            evolve_driven(&sum, drive, [&start, &start], &options(false), unseen).map(drop)
         }
     }
 }

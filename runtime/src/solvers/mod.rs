@@ -11,6 +11,7 @@ mod ahead;
 mod algebra;
 mod block;
 mod certify;
+mod chebyshev;
 mod checkpoint;
 mod course;
 mod davidson;
@@ -31,10 +32,11 @@ mod run;
 mod start;
 
 pub use ahead::{common_texts, compile_ahead};
+pub use chebyshev::{ChebyshevMoments, Damping, chebyshev_moments};
 pub use course::{Course, rehearse_course};
 pub use lanczos::{
-    EvolutionOptions, EvolutionSteps, EvolvedState, KrylovChain, OperatorCombination, RitzLine, evolve, evolve_driven,
-    krylov_chain,
+    EvolutionOptions, EvolutionSteps, EvolutionVisitor, EvolvedState, KrylovChain, OperatorCombination, RitzLine,
+    evolve, evolve_driven, krylov_chain, krylov_vectors,
 };
 pub use options::{
     CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, ProgressFn, SolveOptions, SolvePhase, Solver,

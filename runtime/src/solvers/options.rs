@@ -66,7 +66,7 @@ impl Preconditioner {
 }
 
 /// Where and how often the state is saved.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CheckpointOptions {
     /// The folder; made if it is not there.
     pub folder: PathBuf,
@@ -76,6 +76,8 @@ pub struct CheckpointOptions {
     pub resume: bool,
     /// Identifies the problem (model, sector, operator); a checkpoint of another one is refused.
     pub identity: String,
+    /// What else must be the same, by name: a checkpoint with another value is refused by that name.
+    pub settings: Vec<(String, String)>,
 }
 
 /// Called with each line of progress.

@@ -10,8 +10,12 @@ use std::path::Path;
 use std::time::Duration;
 
 fn options(states: usize, folder: &Path, identity: &str, resume: bool) -> SolveOptions {
-    let checkpoint =
-        CheckpointOptions { folder: folder.to_path_buf(), every_seconds: 0.0, resume, identity: identity.into() };
+    let checkpoint = CheckpointOptions {
+        folder: folder.to_path_buf(),
+        resume,
+        identity: identity.into(),
+        ..CheckpointOptions::default()
+    };
     SolveOptions { states, checkpoint: Some(checkpoint), ..SolveOptions::default() }
 }
 

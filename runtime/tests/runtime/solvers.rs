@@ -557,7 +557,8 @@ fn the_dense_solver_leaves_rounding_and_is_resumed() {
             let folder = tempfile::tempdir().unwrap();
             let checkpoint = |resume| {
                 let folder = folder.path().to_path_buf();
-                let saved = CheckpointOptions { folder, every_seconds: 0.0, resume, identity: "dense".into() };
+                let saved =
+                    CheckpointOptions { folder, resume, identity: "dense".into(), ..CheckpointOptions::default() };
                 SolveOptions { checkpoint: Some(saved), ..options(5, 1e-10) }
             };
             solve::<f64>(&operator, Solver::Dense, &checkpoint(false)).unwrap();

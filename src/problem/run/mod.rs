@@ -19,6 +19,7 @@ mod molecule;
 mod molecule_levels;
 mod orbitals;
 mod over_ranks;
+mod pieces;
 mod queue;
 mod records;
 mod sweep;
@@ -28,6 +29,7 @@ mod transitions;
 pub use context::{CheckpointRequest, RunContext, RunObserver, Silent};
 pub use device::open_device;
 pub(crate) use device::{ChosenDevice, choose_device};
+pub(crate) use pieces::{PieceSaver, setting};
 pub use sweep::solve_sweep;
 
 use super::{ChainProblem, Family, LatticeProblem, MatrixProblem, MoleculeProblem, Problem, TensorProblem};

@@ -55,7 +55,7 @@ impl ByStrings {
         let charges = user.sector().charge_values();
         let layout = SiteLayout::new(sector.layout().kinds()).by_species(low_species(user, sector, &charges)?);
         by_halves(&moving(user.operator().terms(), &layout), layout.kinds().len() as u32)?;
-        let model = user.in_sector(sector.group.clone(), layout, sector.storage).ok()?;
+        let model = user.in_sector(sector.group.clone(), layout, sector.storage, false).ok()?;
         let on_pairs = pairs::is_exchange(&sector.group);
         if on_pairs && model.symmetric().and_then(SymmetricSector::pairs).is_none() {
             return None;

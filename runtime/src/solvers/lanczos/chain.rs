@@ -17,6 +17,7 @@ use crate::device::Vector;
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
+use serde::{Deserialize, Serialize};
 
 /// Elements of vectors that are kept orthogonal.
 pub(in super::super) const SHORT: usize = 1 << 14;
@@ -24,7 +25,7 @@ pub(in super::super) const SHORT: usize = 1 << 14;
 const CLOSED: f64 = 64.0;
 
 /// The tridiagonal matrix of a Krylov space.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KrylovChain {
     /// ‖φ‖².
     pub weight: f64,
@@ -109,6 +110,36 @@ pub fn krylov_chain<T: Scalar>(
     start: &[T],
     others: &[&[T]],
     steps: usize,
+    is_enough: impl FnMut(&KrylovChain) -> bool,
+) -> Result<KrylovChain, SolveError> {
+    chain(operator, start, others, steps, |_, _| Ok(()), is_enough)
+}
+
+/// The chain of `start`, of at most `steps` steps, with its vectors, of length 1.
+///
+/// # Errors
+/// As of [`krylov_chain`].
+pub fn krylov_vectors<T: Scalar>(
+    operator: &dyn LinearOperator<T>,
+    start: &[T],
+    steps: usize,
+) -> Result<(KrylovChain, Vec<Vec<f64>>), SolveError> {
+    let mut vectors = Vec::new();
+    let take = |vector: &Vector<T>, scale: f64| {
+        vectors.push(vector.download()?.iter().map(|value| scale * value.to_f64()).collect());
+        Ok(())
+    };
+    let chain = chain(operator, start, &[], steps, take, |_| false)?;
+    Ok((chain, vectors))
+}
+
+/// A chain; `see` is given each of its vectors with the number that makes its length 1.
+fn chain<T: Scalar>(
+    operator: &dyn LinearOperator<T>,
+    start: &[T],
+    others: &[&[T]],
+    steps: usize,
+    mut see: impl FnMut(&Vector<T>, f64) -> Result<(), SolveError>,
     mut is_enough: impl FnMut(&KrylovChain) -> bool,
 ) -> Result<KrylovChain, SolveError> {
     let options = SolveOptions::default();
@@ -137,6 +168,7 @@ pub fn krylov_chain<T: Scalar>(
             let overlap = recurrence.scale * run.algebra.dot(other, recurrence.vector(step))?;
             overlaps.push(run.finite(overlap, step)?);
         }
+        see(recurrence.vector(step), recurrence.scale)?;
         recurrence.advance(step)?;
         chain.orthogonal &= recurrence.orthogonalised()?;
         chain.alpha.push(recurrence.projected.alpha()[step]);

@@ -7,8 +7,9 @@
 //! In imaginary time an error grows beside the state by at most exp(−E₀ t) / ‖exp(−Ht) ψ‖; that is counted with the lowest value of T that was
 //! found in place of E₀.
 
-use super::super::SolveOptions;
 use super::super::run::Run;
+use super::super::{CheckpointOptions, SolveOptions};
+use super::evolution_checkpoint::{EvolutionSaver, SavedEvolution};
 use super::exponential::TimeAxis;
 use super::propagator::{FEWEST, MOST, Parts, Propagator, VECTORS_BESIDE};
 use crate::device::Vector;
@@ -29,12 +30,14 @@ pub struct EvolutionOptions {
     pub vectors: Option<usize>,
     /// Bytes of the device that may be used; `None` for what is free.
     pub memory_limit: Option<u64>,
+    /// Where the state is saved, if it is.
+    pub checkpoint: Option<CheckpointOptions>,
 }
 
 impl EvolutionOptions {
     /// In real time with bases as long as pay.
     pub fn new(times: Vec<f64>, tolerance: f64) -> EvolutionOptions {
-        EvolutionOptions { times, tolerance, imaginary: false, vectors: None, memory_limit: None }
+        EvolutionOptions { times, tolerance, imaginary: false, vectors: None, memory_limit: None, checkpoint: None }
     }
 
     pub(super) fn axis(&self) -> TimeAxis {
@@ -157,6 +160,17 @@ impl<T: Scalar> Start<T> {
         Ok((Start { own, turned }, state))
     }
 
+    /// Its vectors.
+    pub(super) fn vectors(&self) -> &Parts<T> {
+        &self.own
+    }
+
+    /// The start whose vectors these are.
+    pub(super) fn restored(run: &Run<'_, T>, own: Parts<T>, is_complex: bool) -> Result<Start<T>, SolveError> {
+        let turned = is_complex.then(|| run.algebra.turned(&own.0[0])).transpose()?;
+        Ok(Start { own, turned })
+    }
+
     /// ⟨ψ(0)|ψ⟩.
     fn overlap(&self, run: &Run<'_, T>, state: &Parts<T>) -> Result<[f64; 2], SolveError> {
         let dot = |x: &Vector<T>, y: &Vector<T>| run.algebra.dot(x, y);
@@ -179,30 +193,68 @@ impl<T: Scalar> Start<T> {
     }
 }
 
+/// Sees the states of an evolution. What it has seen stands in checkpoints as a text of its own.
+pub trait EvolutionVisitor<T: Scalar> {
+    /// What may go wrong.
+    type Error: From<SolveError>;
+
+    /// Sees a state.
+    ///
+    /// # Errors
+    /// Its own, which end the evolution.
+    fn visit(&mut self, state: &EvolvedState<'_, T>) -> Result<(), Self::Error>;
+
+    /// What it has seen, for a checkpoint.
+    fn notes(&self) -> String {
+        String::new()
+    }
+
+    /// Takes what it had seen when these notes were made; says whether it could read them.
+    fn restore(&mut self, _notes: &str) -> bool {
+        true
+    }
+}
+
+impl<T: Scalar, E: From<SolveError>, F: FnMut(&EvolvedState<'_, T>) -> Result<(), E>> EvolutionVisitor<T> for F {
+    type Error = E;
+
+    fn visit(&mut self, state: &EvolvedState<'_, T>) -> Result<(), E> {
+        self(state)
+    }
+}
+
 /// Evolves a state, given by the real and the imaginary parts of its amplitudes, of any length but 0. The visitor sees it at each of the times.
 ///
 /// # Errors
-/// A start that is zero or not finite, times that do not ascend; no room for a basis of six vectors; the device's and the visitor's.
-pub fn evolve<T: Scalar, E: From<SolveError>>(
+/// A start that is zero or not finite, times that do not ascend; no room for a basis of six vectors; a checkpoint of another evolution, a signal
+/// that waited for one; the device's and the visitor's.
+pub fn evolve<T: Scalar, V: EvolutionVisitor<T>>(
     operator: &dyn LinearOperator<T>,
     start: [&[f64]; 2],
     options: &EvolutionOptions,
-    mut visit: impl FnMut(&EvolvedState<'_, T>) -> Result<(), E>,
-) -> Result<EvolutionSteps, E> {
+    mut visitor: V,
+) -> Result<EvolutionSteps, V::Error> {
     options.check()?;
     let (solve_options, until) = (solve_options(options), options.last_time());
     let run = Run::new(operator, &solve_options);
     let vectors = planned(&run, operator, options, 0)?;
-    let (start, mut state) = Start::new(&run, operator, start)?;
+    let mut saver = EvolutionSaver::open(operator, options)?;
+    let (mut start, mut state) = Start::new(&run, operator, start)?;
     let mut made = Parts::zeros(operator)?;
     let mut propagator = Propagator::new(&run, operator, options.axis(), vectors)?;
     let mut norm = NormOfState::new(options.axis());
-    let (mut steps, mut now, mut bound) = (0, 0.0, 0.0);
-    let mut wanted = options.times.iter().copied().peekable();
-    if wanted.next_if(|time| *time <= 0.0).is_some() {
-        visit(&start.evolved(&run, &state, (0.0, 0.0, 0.0))?)?;
+    let mut course = SavedEvolution::default();
+    if let Some(saved) = saver.resume(&run, (&mut start, &mut state), &mut visitor)? {
+        (course, norm) = (saved, NormOfState { axis: options.axis(), ..saved.norm });
     }
-    while now < until {
+    let before = course.multiplies;
+    let mut wanted = options.times.iter().copied().skip(course.seen).peekable();
+    if wanted.next_if(|time| *time <= 0.0).is_some() {
+        visitor.visit(&start.evolved(&run, &state, (0.0, 0.0, 0.0))?)?;
+        course.seen += 1;
+    }
+    while course.now < until {
+        let SavedEvolution { now, bound, .. } = course;
         let left = until - now;
         // What all steps to then may have added, less what they have.
         let share = |tolerance: f64, time: f64| tolerance * ((now + time) / until) - bound;
@@ -218,37 +270,45 @@ pub fn evolve<T: Scalar, E: From<SolveError>>(
         while let Some(time) = wanted.next_if(|time| *time < end) {
             propagator.state(time - now, &mut made)?;
             let (log_norm, factor) = norm.normalised(&run, &mut made, time - now)?;
-            visit(&start.evolved(&run, &made, (time, log_norm, factor * bound + found.bound))?)?;
+            visitor.visit(&start.evolved(&run, &made, (time, log_norm, factor * bound + found.bound))?)?;
+            course.seen += 1;
         }
         propagator.state(end - now, &mut made)?;
         let (log_norm, factor) = norm.normalised(&run, &mut made, end - now)?;
         std::mem::swap(&mut state, &mut made);
-        (bound, norm.log_norm, now, steps) = (factor * bound + found.bound, log_norm, end, steps + 1);
-        if wanted.next_if(|time| *time <= now).is_some() {
-            visit(&start.evolved(&run, &state, (now, log_norm, bound))?)?;
+        (course.bound, norm.log_norm, course.now) = (factor * bound + found.bound, log_norm, end);
+        course.steps += 1;
+        if wanted.next_if(|time| *time <= end).is_some() {
+            visitor.visit(&start.evolved(&run, &state, (end, log_norm, course.bound))?)?;
+            course.seen += 1;
         }
+        (course.multiplies, course.norm) = (before + run.multiplies(), norm);
+        saver.save_if_due(&course, &start, &state, &visitor)?;
     }
-    Ok(EvolutionSteps { steps, multiplies: run.multiplies(), vectors, bound, estimated: 0.0 })
+    saver.ended()?;
+    let SavedEvolution { steps, multiplies, bound, .. } = course;
+    Ok(EvolutionSteps { steps, multiplies, vectors, bound, estimated: 0.0 })
 }
 
 /// The norm of exp(−Ht) ψ(0), and by how much errors grow beside it. In real time nothing grows.
-struct NormOfState {
-    axis: TimeAxis,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NormOfState {
+    pub axis: TimeAxis,
     /// ln of the norm at the beginning of the step.
-    log_norm: f64,
+    pub log_norm: f64,
     /// The lowest value of all projected H, and that of the step.
-    lowest: f64,
-    shift: f64,
+    pub lowest: f64,
+    pub shift: f64,
     /// By how much errors grow from the start to the end at most: 1 / |⟨lowest|ψ(0)⟩| in the first basis.
-    growth: f64,
-    is_first: bool,
+    pub growth: f64,
+    pub is_first: bool,
 }
 
 /// The start has at least so much of the lowest state that errors are not asked to be less for it.
 const MOST_GROWTH: f64 = 1e6;
 
 impl NormOfState {
-    fn new(axis: TimeAxis) -> NormOfState {
+    pub(super) fn new(axis: TimeAxis) -> NormOfState {
         NormOfState { axis, log_norm: 0.0, lowest: f64::INFINITY, shift: 0.0, growth: 1.0, is_first: true }
     }
 

@@ -9,7 +9,8 @@
 //! at the times that are wanted. Nothing is compiled for a step: coefficients are numbers of one linear combination.
 
 use super::super::run::Run;
-use super::evolution::{EvolutionOptions, EvolutionSteps, EvolvedState, Start, planned, solve_options};
+use super::evolution::{EvolutionOptions, EvolutionSteps, EvolutionVisitor, Start, planned, solve_options};
+use super::evolution_checkpoint::{EvolutionSaver, SavedEvolution};
 use super::exponential::TimeAxis;
 use super::propagator::{Parts, Propagator};
 use crate::device::{Device, Vector};
@@ -115,13 +116,13 @@ fn more_vectors(is_complex: bool) -> usize {
 ///
 /// # Errors
 /// As of [`evolve`](super::evolve); coefficients that are not finite; imaginary time.
-pub fn evolve_driven<T: Scalar, E: From<SolveError>>(
+pub fn evolve_driven<T: Scalar, V: EvolutionVisitor<T>>(
     operator: &OperatorCombination<'_, T>,
     coefficients: impl Fn(f64) -> Vec<f64>,
     start: [&[f64]; 2],
     options: &EvolutionOptions,
-    mut visit: impl FnMut(&EvolvedState<'_, T>) -> std::result::Result<(), E>,
-) -> std::result::Result<EvolutionSteps, E> {
+    mut visitor: V,
+) -> std::result::Result<EvolutionSteps, V::Error> {
     options.check()?;
     if options.axis() == TimeAxis::Imaginary {
         let (value, expected) = ("true, for H(t)".into(), "false, or a H that does not depend on time");
@@ -130,43 +131,52 @@ pub fn evolve_driven<T: Scalar, E: From<SolveError>>(
     let solve_options = solve_options(options);
     let run = Run::new(operator, &solve_options);
     let vectors = planned(&run, operator, options, more_vectors(operator.is_complex()))?;
-    let (start, state) = Start::new(&run, operator, start)?;
+    let mut saver = EvolutionSaver::open(operator, options)?;
+    let (mut start, mut state) = Start::new(&run, operator, start)?;
+    let mut course = saver.resume(&run, (&mut start, &mut state), &mut visitor)?.unwrap_or_default();
+    let before = course.multiplies;
     let propagator = Propagator::new(&run, operator, TimeAxis::Real, vectors)?;
     let states = [Parts::zeros(operator)?, Parts::zeros(operator)?, Parts::zeros(operator)?];
     let mut driven = Driven { run: &run, operator, coefficients, propagator, state, states };
-    let (mut steps, mut now, mut bound, mut estimated) = (0, 0.0, 0.0, 0.0);
     let until = options.last_time();
-    driven.set(&[(now, 1.0)])?;
-    let mut length = f64::INFINITY;
-    for time in options.times.iter().copied() {
-        while now < time {
+    driven.set(&[(course.now, 1.0)])?;
+    for time in options.times.iter().copied().skip(course.seen) {
+        while course.now < time {
+            let SavedEvolution { now, length, .. } = course;
             let left = time - now;
-            if !length.is_finite() {
-                // The first guess: a radian of the fastest phase.
-                length = 1.0 / operator.norm_bound().max(1.0 / left);
-            }
+            // The first guess: a radian of the fastest phase.
+            let length = if length.is_finite() { length } else { 1.0 / operator.norm_bound().max(1.0 / left) };
             let step = if length >= 0.99 * left { left } else { length };
             let allowed = options.tolerance * (step / until);
             let found = driven.step(now, step, allowed)?;
             let wanted = (1.0 - EXPONENTIALS) * allowed;
             let is_shortest = step <= SHORTEST * until;
             if found.halved > wanted && !is_shortest {
-                length = step * (0.9 * (wanted / found.halved).powf(0.25)).clamp(CHANGES[0], 0.9);
+                course.length = step * (0.9 * (wanted / found.halved).powf(0.25)).clamp(CHANGES[0], 0.9);
                 continue;
             }
             driven.accept();
-            (bound, estimated) = (bound + found.bound + found.halved, estimated + found.halved);
+            course.bound += found.bound + found.halved;
+            course.estimated += found.halved;
             // What rounding leaves says nothing of a longer step.
             let factor = if found.halved > 0.0 { 0.9 * (wanted / found.halved).powf(0.25) } else { CHANGES[1] };
             let longer = step * factor.clamp(CHANGES[0], CHANGES[1]);
-            length = if step < length { length.max(longer) } else { longer };
-            now = if step >= left { time } else { now + step };
-            steps += 1;
+            course.length = if step < length { length.max(longer) } else { longer };
+            course.now = if step >= left { time } else { now + step };
+            course.steps += 1;
+            course.multiplies = before + run.multiplies();
+            if course.now < time {
+                saver.save_if_due(&course, &start, &driven.state, &visitor)?;
+            }
         }
-        driven.set(&[(now, 1.0)])?;
-        visit(&start.evolved(&run, &driven.state, (now, 0.0, bound))?)?;
+        driven.set(&[(course.now, 1.0)])?;
+        visitor.visit(&start.evolved(&run, &driven.state, (course.now, 0.0, course.bound))?)?;
+        course.seen += 1;
+        saver.save_if_due(&course, &start, &driven.state, &visitor)?;
     }
-    Ok(EvolutionSteps { steps, multiplies: run.multiplies(), vectors, bound, estimated })
+    saver.ended()?;
+    let SavedEvolution { steps, multiplies, bound, estimated, .. } = course;
+    Ok(EvolutionSteps { steps, multiplies, vectors, bound, estimated })
 }
 
 /// The error of a step: the bound of its exponentials, and what halves of it changed.

@@ -32,9 +32,11 @@
 //! | `propagator` | what is exp(−iHt) ψ in the bases of chains? |
 //! | `evolution` | which steps lead from ψ(0) to ψ(t)? |
 //! | `magnus` | and under H(t)? |
+//! | `evolution_checkpoint` | from where does an evolution go on? |
 
 mod chain;
 mod evolution;
+mod evolution_checkpoint;
 mod exponential;
 mod factors;
 mod ground;
@@ -46,11 +48,12 @@ mod restart;
 mod several;
 
 pub(super) use chain::SHORT;
-pub use chain::{KrylovChain, RitzLine, krylov_chain};
-pub use evolution::{EvolutionOptions, EvolutionSteps, EvolvedState, evolve};
+pub use chain::{KrylovChain, RitzLine, krylov_chain, krylov_vectors};
+pub use evolution::{EvolutionOptions, EvolutionSteps, EvolutionVisitor, EvolvedState, evolve};
 pub(super) use ground::{Search, search as search_lowest};
 pub use magnus::{OperatorCombination, evolve_driven};
 pub(super) use projected::Projected;
+pub(super) use recurrence::IN_PLACE;
 pub(super) use several::thick_vectors;
 
 use super::checkpoint::Saver;

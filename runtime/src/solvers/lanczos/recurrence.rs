@@ -18,7 +18,7 @@ use crate::vector_program::{Bind, Program};
 pub(super) const STEP: &str = "program lanczos_step\nvectors before : in\nvectors next : out\nvectors y v : in\nscalars a b c\n\
     next = a * y - b * v - c * before\nsum norm2 = next * next\n";
 /// A step that writes v_{j+1} over v_{j−1}.
-pub(super) const IN_PLACE: &str = "program lanczos_step_in_place\nvectors before : inout\nvectors y v : in\nscalars a b c\n\
+pub(in super::super) const IN_PLACE: &str = "program lanczos_step_in_place\nvectors before : inout\nvectors y v : in\nscalars a b c\n\
     before = a * y - b * v - c * before\nsum norm2 = before * before\n";
 
 /// The recurrence so far.

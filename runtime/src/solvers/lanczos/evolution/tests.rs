@@ -152,7 +152,7 @@ fn start(states: usize, kind: usize, seed: u64) -> [Vec<f64>; 2] {
 fn check(matrix: &Matrix, start: &[Vec<f64>; 2], options: &EvolutionOptions) -> EvolutionSteps {
     let mut seen = 0;
     let views = [&start[0][..], &start[1][..]];
-    let course = evolve(matrix, views, options, |state| -> Result<(), SolveError> {
+    let course = evolve(matrix, views, options, |state: &EvolvedState<'_, f64>| -> Result<(), SolveError> {
         let (wanted, log_norm) = exact(matrix, views, state.time, options.imaginary);
         let apart = distance(&amplitudes(state), &wanted);
         let rounding = 1e-12 * (1.0 + state.time * matrix.norm_bound().min(1e6));
@@ -226,7 +226,7 @@ fn halving_the_tolerance_lessens_the_error() {
     for tolerance in [1e-3, 1e-5, 1e-7, 1e-9, 1e-11] {
         let mut error = f64::NAN;
         let options = EvolutionOptions::new(vec![2.0], tolerance);
-        let course = evolve(&matrix, views, &options, |state| -> Result<(), SolveError> {
+        let course = evolve(&matrix, views, &options, |state: &EvolvedState<'_, f64>| -> Result<(), SolveError> {
             error = distance(&amplitudes(state), &wanted);
             Ok(())
         });
@@ -257,15 +257,16 @@ fn imaginary_time_ends_in_the_lowest_state() {
     let (values, _) = matrix.levels();
     let options =
         EvolutionOptions { imaginary: true, ..EvolutionOptions::new(vec![40.0 / (values[1] - values[0])], 1e-9) };
-    let course = evolve(&matrix, [&start[0], &start[1]], &options, |state| -> Result<(), SolveError> {
-        let mut y = matrix.device.zeros(70)?;
-        let mut energy = 0.0;
-        for part in &state.parts {
-            energy += matrix.apply(part, &mut y)?;
-        }
-        assert!((energy - values[0]).abs() < 1e-11, "{energy} {}", values[0]);
-        Ok(())
-    });
+    let course =
+        evolve(&matrix, [&start[0], &start[1]], &options, |state: &EvolvedState<'_, f64>| -> Result<(), SolveError> {
+            let mut y = matrix.device.zeros(70)?;
+            let mut energy = 0.0;
+            for part in &state.parts {
+                energy += matrix.apply(part, &mut y)?;
+            }
+            assert!((energy - values[0]).abs() < 1e-11, "{energy} {}", values[0]);
+            Ok(())
+        });
     assert!(course.unwrap().bound < 1e-9);
 }
 
@@ -279,7 +280,7 @@ fn lengths_of_the_start_do_not_matter() {
             &matrix,
             [&start[0], &start[1]],
             &EvolutionOptions::new(vec![1.0], 1e-10),
-            |state| -> Result<(), SolveError> {
+            |state: &EvolvedState<'_, f64>| -> Result<(), SolveError> {
                 found = amplitudes(state);
                 Ok(())
             },
@@ -299,7 +300,9 @@ fn what_means_nothing_is_refused() {
     let matrix = random(4, 1.0, false, 41);
     let unit = start(4, 0, 42);
     let refused = |start: [&[f64]; 2], options: EvolutionOptions| {
-        evolve(&matrix, start, &options, |_| -> Result<(), SolveError> { Ok(()) }).unwrap_err().to_string()
+        evolve(&matrix, start, &options, |_: &EvolvedState<'_, f64>| -> Result<(), SolveError> { Ok(()) })
+            .unwrap_err()
+            .to_string()
     };
     let views = [&unit[0][..], &unit[1][..]];
     let zeros = [0.0; 4];
@@ -353,11 +356,16 @@ fn driven_states_are_those_of_many_short_steps() {
             let sum = OperatorCombination::new(terms).unwrap();
             let mut error = f64::NAN;
             let options = EvolutionOptions::new(vec![0.0, 0.7, until], tolerance);
-            let course =
-                evolve_driven(&sum, functions, [&start[0], &start[1]], &options, |state| -> Result<(), SolveError> {
+            let course = evolve_driven(
+                &sum,
+                functions,
+                [&start[0], &start[1]],
+                &options,
+                |state: &EvolvedState<'_, f64>| -> Result<(), SolveError> {
                     error = distance(&amplitudes(state), &wanted);
                     Ok(())
-                });
+                },
+            );
             let course = course.unwrap();
             assert!(course.bound <= tolerance && error <= tolerance, "{course:?} {error:e}");
             errors.push(error);
