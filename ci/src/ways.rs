@@ -1,7 +1,7 @@
 //! The ways to multiply by H of a molecule, a line each. A new way is a folder with a [`Way`] and a
 //! [`Multiply`](eigenforge_product::Multiply), and its line here.
 
-use super::csf::CsfWay;
+use super::csf::{CsfDirectWay, CsfWay};
 use super::direct::{CoresWay, FieldsWay, SlabsWay};
 use super::estimate::ProductKind;
 use super::on_the_fly::{ElementTableWay, ExcitationsWay, RowByRowWay};
@@ -10,8 +10,14 @@ use super::way::{Request, Way};
 use eigenforge_product::{Fit, PlannedWay};
 
 /// Of each kind the first that is for a space is taken.
-const WAYS: [&dyn Way; 8] = [
-    &CsfWay,          // a stored matrix of configuration state functions
+const WAYS: [&dyn Way; 14] = [
+    &CsfWay, // a stored matrix of configuration state functions
+    &of_functions(&CoresWay, "functions as determinants: groups of strings on the cores"),
+    &of_functions(&FieldsWay, "functions as determinants: strings, by fields"),
+    &of_functions(&SlabsWay, "functions as determinants: strings, by slabs of fields"),
+    &of_functions(&RowByRowWay, "functions as determinants: row by row on the cores"),
+    &of_functions(&ExcitationsWay, "functions as determinants: row by row"),
+    &of_functions(&ElementTableWay, "functions as determinants: table of elements"),
     &StoredWay,       // a stored matrix
     &CoresWay,        // full CI by the cores of the host
     &FieldsWay,       // full CI on a card, with the fields of all β strings
@@ -21,10 +27,15 @@ const WAYS: [&dyn Way; 8] = [
     &ElementTableWay, // the same, with elements that one card makes once and keeps
 ];
 
+/// The way of configuration state functions by a way of their determinants.
+const fn of_functions(determinants: &'static dyn Way, name: &'static str) -> CsfDirectWay {
+    CsfDirectWay { determinants, name }
+}
+
 /// The ways that there are, at most one of each kind, the stored matrix first; and the others for such spaces, with why not.
 pub(super) fn ways(request: &Request<'_>) -> (Vec<&'static dyn Way>, Vec<PlannedWay>) {
     let (mut taken, mut others): (Vec<&dyn Way>, _) = (Vec::new(), Vec::new());
-    for way in WAYS.into_iter().filter(|way| way.is_for_csfs() == request.csfs.is_some()) {
+    for way in of_basis(request) {
         match way.fit(request) {
             Fit::Takes if taken.iter().all(|first| first.kind() != way.kind()) => taken.push(way),
             Fit::Takes | Fit::Foreign => {}
@@ -34,10 +45,16 @@ pub(super) fn ways(request: &Request<'_>) -> (Vec<&'static dyn Way>, Vec<Planned
     (taken, others)
 }
 
+/// Those for determinants, or those for configuration state functions.
+fn of_basis(request: &Request<'_>) -> impl Iterator<Item = &'static dyn Way> {
+    let is_of_csfs = request.csfs.is_some();
+    WAYS.into_iter().filter(move |way| way.is_for_csfs() == is_of_csfs)
+}
+
 /// Why there is no way of a kind, if one says so.
 pub(super) fn refusal(kind: ProductKind, request: &Request<'_>) -> Option<String> {
     let why = |way: &dyn Way| if let Fit::Refuses(why) = way.fit(request) { Some(why) } else { None };
-    WAYS.into_iter().filter(|way| way.kind() == kind).find_map(why)
+    of_basis(request).filter(|way| way.kind() == kind).find_map(why)
 }
 
 /// The way of a kind.
