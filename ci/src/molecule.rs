@@ -179,7 +179,7 @@ fn determinants(ci: &CiSpec, integrals: &Integrals, irrep: Option<u8>) -> Result
         SpaceSpec::Full => Space::full(orbitals, up, down)?,
         SpaceSpec::Excitations(level) => Space::excitations(orbitals, up, down, *level)?,
         SpaceSpec::File(path) => Space::from_file(path)?,
-        SpaceSpec::Restricted(ras) => Space::restricted(orbitals, up, down, *ras)?,
+        SpaceSpec::Ras(ras) => Space::ras(orbitals, up, down, *ras)?,
     };
     let listed = (space.alpha().electrons(), space.beta().electrons());
     if listed != (up, down) {
@@ -197,7 +197,7 @@ fn functions(ci: &CiSpec, integrals: &Integrals, two_s: usize, irrep: Option<u8>
     let csfs = match &ci.space {
         SpaceSpec::Full => CsfSpace::full(*orbitals, *electrons, two_s)?,
         SpaceSpec::Excitations(level) => CsfSpace::excitations(*orbitals, *electrons, two_s, *level)?,
-        SpaceSpec::Restricted(ras) => CsfSpace::restricted(*orbitals, *electrons, two_s, *ras)?,
+        SpaceSpec::Ras(ras) => CsfSpace::ras(*orbitals, *electrons, two_s, *ras)?,
         SpaceSpec::File(_) => spin_of_determinants(ci, integrals, two_s)?,
     };
     in_irrep(csfs, integrals, irrep)
@@ -209,7 +209,7 @@ fn spin_of_determinants(ci: &CiSpec, integrals: &Integrals, two_s: usize) -> Res
     Ok(match &ci.space {
         // Spin-complete by their definition.
         SpaceSpec::Full => CsfSpace::full(orbitals, electrons, two_s)?,
-        SpaceSpec::Restricted(ras) => CsfSpace::restricted(orbitals, electrons, two_s, *ras)?,
+        SpaceSpec::Ras(ras) => CsfSpace::ras(orbitals, electrons, two_s, *ras)?,
         _ => CsfSpace::from_space(&determinants(ci, integrals, None)?, two_s)?,
     })
 }

@@ -18,7 +18,7 @@ pub enum SpaceSpec {
     /// The determinants of a file.
     File(PathBuf),
     /// What restricted orbitals allow.
-    Restricted(RestrictedActiveSpace),
+    Ras(RestrictedActiveSpace),
 }
 
 impl SpaceSpec {
@@ -31,7 +31,7 @@ impl SpaceSpec {
                 Some(name) => (*name).into(),
                 None => format!("up to {level} excitations"),
             },
-            SpaceSpec::Restricted(ras) => ras.to_string(),
+            SpaceSpec::Ras(ras) => ras.to_string(),
             SpaceSpec::File(path) => format!("determinants of {}", path.display()),
         }
     }

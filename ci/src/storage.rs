@@ -94,13 +94,11 @@ impl StorageRequest<'_> {
             };
             match (self.csfs, kind) {
                 _ if ways.iter().any(|way| way.way == kind) => self.refusal(&ways, place, device),
-                (Some(csfs), kind) => {
-                    let request = Request { csfs: Some(csfs), ..Request::new(self.integrals, self.space, place) };
-                    let why = ways::refusal(kind, &request).unwrap_or_else(|| "there is no such way".into());
-                    StorageError::StoredOnly { word, device: device.into(), why }
+                (Some(_), kind) => {
+                    StorageError::StoredOnly { word, device: device.into(), why: self.why_not(kind, place) }
                 }
                 (None, ProductKind::Table) => {
-                    StorageError::NoTable { device: device.into(), why: self.table_refusal(place) }
+                    StorageError::NoTable { device: device.into(), why: self.why_not(kind, place) }
                 }
                 (None, _) => StorageError::NotDirect { rows: self.space.len(), device: device.into() },
             }
@@ -221,13 +219,13 @@ impl StorageRequest<'_> {
         nothing.into()
     }
 
-    /// Why there is no table.
-    fn table_refusal(&self, place: StorageTarget) -> String {
-        if self.space.is_complete() {
+    /// Why there is no way of a kind.
+    fn why_not(&self, kind: ProductKind, place: StorageTarget) -> String {
+        if kind == ProductKind::Table && self.space.is_complete() {
             return "full CI is multiplied by its strings, without rows".into();
         }
-        let request = Request::new(self.integrals, self.space, place);
-        ways::refusal(ProductKind::Table, &request).unwrap_or_else(|| "there is no such way".into())
+        let request = Request { csfs: self.csfs, ..Request::new(self.integrals, self.space, place) };
+        ways::refusal(kind, &request).unwrap_or_else(|| "there is no such way".into())
     }
 
     /// Elements of a vector.

@@ -20,11 +20,6 @@ pub(super) trait Way: Sync {
         ProductKind::Direct
     }
 
-    /// Whether its vectors are over configuration state functions, in place of determinants.
-    fn is_for_csfs(&self) -> bool {
-        false
-    }
-
     /// Its name in plans and reports.
     fn name(&self) -> &'static str;
 

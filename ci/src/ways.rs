@@ -9,26 +9,27 @@ use super::stored::StoredWay;
 use super::way::{Request, Way};
 use eigenforge_product::{Fit, PlannedWay};
 
-/// Of each kind the first that is for a space is taken.
-const WAYS: [&dyn Way; 14] = [
-    &CsfWay, // a stored matrix of configuration state functions
-    &of_functions(&CoresWay, "functions as determinants: groups of strings on the cores"),
-    &of_functions(&FieldsWay, "functions as determinants: strings, by fields"),
-    &of_functions(&SlabsWay, "functions as determinants: strings, by slabs of fields"),
-    &of_functions(&RowByRowWay, "functions as determinants: row by row on the cores"),
-    &of_functions(&ExcitationsWay, "functions as determinants: row by row"),
-    &of_functions(&ElementTableWay, "functions as determinants: table of elements"),
-    &StoredWay,       // a stored matrix
-    &CoresWay,        // full CI by the cores of the host
-    &FieldsWay,       // full CI on a card, with the fields of all β strings
-    &SlabsWay,        // full CI on a card, by slabs of β strings
-    &RowByRowWay,     // any other space, row by row on the cores
-    &ExcitationsWay,  // a space up to a level of excitation, row by row on a card
-    &ElementTableWay, // the same, with elements that one card makes once and keeps
+/// Of each kind the first that is for a space is taken, after the stored matrix; with the name of that of the functions made of determinants.
+const OF_DETERMINANTS: [(&dyn Way, &str); 6] = [
+    (&CoresWay, "functions by groups of strings on the cores"), // full CI by the cores of the host
+    (&FieldsWay, "functions by strings, by fields"),            // full CI on a card, with the fields of all β strings
+    (&SlabsWay, "functions by strings, by slabs of fields"),    // full CI on a card, by slabs of β strings
+    (&RowByRowWay, "functions by rows on the cores"),           // any other space, row by row on the cores
+    (&ExcitationsWay, "functions by rows"), // a space up to a level of excitation, row by row on a card
+    (&ElementTableWay, "functions by a table of elements"), // the same, with elements that one card makes once and keeps
 ];
 
-/// The way of configuration state functions by a way of their determinants.
-const fn of_functions(determinants: &'static dyn Way, name: &'static str) -> CsfDirectWay {
+/// The same ways of configuration state functions, which are multiplied as determinants.
+static OF_FUNCTIONS: [CsfDirectWay; OF_DETERMINANTS.len()] = [
+    functions_by(OF_DETERMINANTS[0]),
+    functions_by(OF_DETERMINANTS[1]),
+    functions_by(OF_DETERMINANTS[2]),
+    functions_by(OF_DETERMINANTS[3]),
+    functions_by(OF_DETERMINANTS[4]),
+    functions_by(OF_DETERMINANTS[5]),
+];
+
+const fn functions_by((determinants, name): (&'static dyn Way, &'static str)) -> CsfDirectWay {
     CsfDirectWay { determinants, name }
 }
 
@@ -48,7 +49,10 @@ pub(super) fn ways(request: &Request<'_>) -> (Vec<&'static dyn Way>, Vec<Planned
 /// Those for determinants, or those for configuration state functions.
 fn of_basis(request: &Request<'_>) -> impl Iterator<Item = &'static dyn Way> {
     let is_of_csfs = request.csfs.is_some();
-    WAYS.into_iter().filter(move |way| way.is_for_csfs() == is_of_csfs)
+    let stored: &dyn Way = if is_of_csfs { &CsfWay } else { &StoredWay };
+    let determinants = OF_DETERMINANTS.into_iter().map(|(way, _)| way).filter(move |_| !is_of_csfs);
+    let functions = OF_FUNCTIONS.iter().map(|way| way as &dyn Way).filter(move |_| is_of_csfs);
+    std::iter::once(stored).chain(determinants).chain(functions)
 }
 
 /// Why there is no way of a kind, if one says so.

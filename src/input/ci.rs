@@ -107,7 +107,7 @@ fn space(section: &Section<'_>) -> Option<SpaceSpec> {
     let table = section.open("space")?;
     let level = table.count("excitations", 0).map(|level| SpaceSpec::Excitations(level.value));
     let file = table.word("file", "the path of a file of determinants").map(|file| SpaceSpec::File(file.value.into()));
-    let restricted = restricted(&table);
+    let ras = ras(&table);
     let kind = ["excitations", "file"].into_iter().find(|key| table.has(key));
     for key in ["file"].into_iter().chain(RAS_KEYS).filter(|key| table.has(key)) {
         if let Some(other) = kind.filter(|kind| *kind != key) {
@@ -122,14 +122,14 @@ fn space(section: &Section<'_>) -> Option<SpaceSpec> {
         );
     }
     table.finish("key", |_| None);
-    level.or(file).or(restricted)
+    level.or(file).or(ras)
 }
 
 /// Keys of restricted active spaces.
 const RAS_KEYS: [&str; 4] = ["ras1", "holes", "ras3", "electrons"];
 
 /// The lowest orbitals with at most so many holes, the highest with at most so many electrons; either may be left out.
-fn restricted(table: &Section<'_>) -> Option<SpaceSpec> {
+fn ras(table: &Section<'_>) -> Option<SpaceSpec> {
     let pair = |[orbitals, most]: [&'static str; 2], meaning: [&'static str; 2]| {
         if table.has(orbitals) || table.has(most) {
             table.require(orbitals, meaning[0]);
@@ -145,5 +145,5 @@ fn restricted(table: &Section<'_>) -> Option<SpaceSpec> {
         return None;
     }
     let ((ras1, holes), (ras3, electrons)) = (first.unwrap_or_default(), third.unwrap_or_default());
-    Some(SpaceSpec::Restricted(RestrictedActiveSpace { ras1, holes, ras3, electrons }))
+    Some(SpaceSpec::Ras(RestrictedActiveSpace { ras1, holes, ras3, electrons }))
 }

@@ -67,7 +67,7 @@ fn restricted_active_spaces_are_what_they_allow_of_the_full_space() {
             let allowed = |pair: &(u128, u128)| counts(*pair).0 <= holes && counts(*pair).1 <= electrons;
             let mut expected: Vec<_> = (0..full.len()).map(|row| full.determinant(row)).filter(allowed).collect();
             expected.sort_by_key(|pair| (counts(*pair), *pair));
-            let space = match Space::restricted(orbitals, up, down, ras) {
+            let space = match Space::ras(orbitals, up, down, ras) {
                 Ok(space) => space,
                 Err(error) => {
                     assert!(expected.is_empty() && error.to_string().contains("no determinant of"), "{error}");
@@ -96,7 +96,7 @@ fn restricted_active_spaces_are_what_they_allow_of_the_full_space() {
 #[test]
 fn restricted_orbitals_that_cannot_be_are_refused() {
     let refused = |ras1, holes, ras3, electrons| {
-        Space::restricted(6, 3, 3, RestrictedActiveSpace { ras1, holes, ras3, electrons }).unwrap_err().to_string()
+        Space::ras(6, 3, 3, RestrictedActiveSpace { ras1, holes, ras3, electrons }).unwrap_err().to_string()
     };
     assert!(refused(4, 1, 3, 1).contains("ras1 = 4 and ras3 = 3 of 6 orbitals: expected at most 6 together"));
     assert!(refused(usize::MAX, 1, 3, 1).contains("expected at most 6 together"));

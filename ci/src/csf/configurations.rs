@@ -103,7 +103,7 @@ impl Configurations {
 }
 
 /// The configurations of a space that is no list, by the counts of its restriction: by level.
-pub(super) fn listed(space: &CsfSpace) -> Vec<Configuration> {
+pub(super) fn all(space: &CsfSpace) -> Vec<Configuration> {
     let most = space.restriction.most();
     let mut listing = Listing { space, most, by_counts: vec![Vec::new(); (most[0] + 1) * (most[1] + 1)] };
     listing.fill(0, Configuration { doubly: 0, singly: 0 }, space.electrons, [0, 0]);

@@ -26,7 +26,7 @@ impl CsfSpace {
         let [up, down] = [two_sz, -two_sz].map(|two_sz| ((self.electrons as i64 + two_sz) / 2) as usize);
         let space = match self.restriction {
             Restriction::None if !self.is_list => Space::full(self.orbitals, up, down)?,
-            Restriction::Ras(ras) => Space::restricted(self.orbitals, up, down, ras)?,
+            Restriction::Ras(ras) => Space::ras(self.orbitals, up, down, ras)?,
             // Levels of a closed shell are those of its determinants.
             Restriction::Level(level) if two_s == 0 => Space::excitations(self.orbitals, up, down, level)?,
             _ => Space::from_determinants(self.orbitals, &self.listed(two_sz)?)?,

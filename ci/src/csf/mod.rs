@@ -89,7 +89,7 @@ impl CsfSpace {
     ///
     /// # Errors
     /// Restricted orbitals that cannot be; as of [`CsfSpace::full`].
-    pub fn restricted(
+    pub fn ras(
         orbitals: usize,
         electrons: usize,
         two_s: usize,
@@ -128,7 +128,7 @@ impl CsfSpace {
         // There are at most as many configurations.
         let bytes = Configurations::BYTES * found as u64;
         Device::cpu().check_memory(&format!("configurations of {found} configuration state functions"), bytes)?;
-        let configurations = Configurations::new(configurations::listed(&space), two_s)?;
+        let configurations = Configurations::new(configurations::all(&space), two_s)?;
         CsfSpace { configurations: Arc::new(configurations), ..space }.checked()
     }
 

@@ -213,7 +213,7 @@ fn restricted_active_spaces_agree_with_determinants() {
     ] {
         let [ras1, holes, ras3, most] = ras;
         let ras = RestrictedActiveSpace { ras1, holes, ras3, electrons: most };
-        let mut csfs = CsfSpace::restricted(6, electrons, two_s, ras).unwrap();
+        let mut csfs = CsfSpace::ras(6, electrons, two_s, ras).unwrap();
         assert_eq!(u128::from(csfs.len()), csfs.count().unwrap(), "{ras}");
         if let Some(irrep) = irrep {
             csfs = csfs.in_irrep(&irreps, irrep).unwrap();

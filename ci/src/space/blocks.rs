@@ -1,8 +1,8 @@
 //! Spaces of products: each α string with all β strings of one label.
 //!
-//! In: label (excitation level, or holes and electrons of restricted orbitals; irrep) of each string, the most of a determinant, the irrep. Out: row of (α, β) =
-//! start[α, slot of β] + rank of β within its slot, slots being the labels that occur. Rows ascend by (total counts, α
-//! string, β string); without these by (α string, β string).
+//! In: label of each string (excitation level, or holes and electrons of restricted orbitals; irrep), the most of both counts that a
+//! determinant has, the requested irrep. Out: row of (α, β) = start[α, slot of β] + rank of β within its slot, slots being the labels that
+//! occur. Rows ascend by (total counts, α string, β string); without counts by (α string, β string).
 
 /// The label of a string of one spin; what the space does not use is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`Space::full`]: every pair | α string, then β string (row = α rank × β strings + β rank) |
 //! | [`Space::excitations`]: up to k electrons away from the reference, the lowest orbitals | k, α string, β string |
-//! | [`Space::restricted`]: RAS | holes in RAS1, electrons in RAS3, α string, β string |
+//! | [`Space::ras`]: restricted orbitals | holes in RAS1, electrons in RAS3, α string, β string |
 //! | [`Space::from_file`]: a list | as listed |
 //!
 //! Strings ascend as numbers. Any of these spaces may be restricted to one irreducible representation
@@ -85,12 +85,7 @@ impl Space {
     ///
     /// # Errors
     /// Restricted orbitals that cannot be; no determinant.
-    pub fn restricted(
-        orbitals: usize,
-        up: usize,
-        down: usize,
-        ras: RestrictedActiveSpace,
-    ) -> Result<Space, SpaceError> {
+    pub fn ras(orbitals: usize, up: usize, down: usize, ras: RestrictedActiveSpace) -> Result<Space, SpaceError> {
         ras.check(orbitals)?;
         let space = Space::of_strings(orbitals, up, down, Restriction::Ras(ras))?;
         if space.len() == 0 { Err(SpaceError::NoPlace { ras, orbitals, up, down }) } else { Ok(space) }
@@ -266,7 +261,7 @@ impl Space {
     }
 
     /// Restricted orbitals, if the space has some.
-    pub(super) fn ras(&self) -> Option<RestrictedActiveSpace> {
+    pub(super) fn restricted_orbitals(&self) -> Option<RestrictedActiveSpace> {
         if let Restriction::Ras(ras) = self.restriction { Some(ras) } else { None }
     }
 

@@ -1,9 +1,9 @@
 //! The ways of configuration state functions without a matrix: y = Cᵀ H C x, with H as a way multiplies determinants.
 //!
-//! In: a space of functions with its determinants, and a way for these. Out: a [`Multiply`] with the functions' own diagonal. The change C
-//! takes some C(k, k/2 − M) f_k multiplications for each configuration of k open shells, and H some hundred for each determinant: of 10 electrons in
-//! 14 orbitals, singlets, 38 million to 1,250 million. Segment products (GUGA) would take fewer operations on vectors that are shorter, and walk
-//! graphs with them; the product of determinants is dense and exists on cores and cards.
+//! In: a space of functions with its determinants, and a way for these. Out: a [`Multiply`] with the functions' own diagonal. The change C takes
+//! C(k, k/2 − M) f_k multiplications for each configuration of k open shells, and H some hundred for each determinant: of 10 electrons in 14
+//! orbitals, singlets, 38 million there and back each, beside 1,250 million. Segment products (GUGA) take fewer operations on shorter vectors,
+//! but walk graphs with them; the product of determinants is dense, and exists on cores and cards.
 //!
 //! | file | question it answers |
 //! |---|---|
@@ -47,10 +47,6 @@ fn of_determinants<'r>(request: &Request<'r>) -> Request<'r> {
 impl Way for CsfDirectWay {
     fn kind(&self) -> ProductKind {
         self.determinants.kind()
-    }
-
-    fn is_for_csfs(&self) -> bool {
-        true
     }
 
     fn name(&self) -> &'static str {

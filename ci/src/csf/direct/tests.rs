@@ -50,7 +50,7 @@ fn spaces(orbitals: usize, electrons: usize, two_s: usize, irreps: &[u8]) -> Vec
     let mut found: Vec<(String, CsfSpace)> = levels.map(|space| ("levels".into(), space)).collect();
     let ras =
         RestrictedActiveSpace { ras1: 1, holes: 1, ras3: 2.min(orbitals - 1), electrons: 2.min(2 * (orbitals - 1)) };
-    found.extend(CsfSpace::restricted(orbitals, electrons, two_s, ras).ok().map(|space| ("levels".into(), space)));
+    found.extend(CsfSpace::ras(orbitals, electrons, two_s, ras).ok().map(|space| ("levels".into(), space)));
     found.extend((1..=2).filter_map(|irrep| Some(("irrep".into(), full.clone().in_irrep(irreps, irrep).ok()?))));
     found.push(("full".into(), full));
     found

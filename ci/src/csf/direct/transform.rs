@@ -199,7 +199,7 @@ impl Transform {
         let from = &scratch.of_panels;
         let row = |place: &u32| match *place {
             NOWHERE => 0.0,
-            place => signed(from[(place & !SIGN) as usize], place),
+            place => with_sign(from[(place & !SIGN) as usize], place),
         };
         let tasks = scratch.expanded.par_chunks_mut(TASK).zip(self.places.par_chunks(TASK));
         tasks.for_each(|(out, places)| out.iter_mut().zip(places).for_each(|(out, place)| *out = row(place)));
@@ -219,7 +219,7 @@ impl Transform {
             for (panel, index) in run {
                 let panel = &self.panels[usize::from(*panel)];
                 let start = panel.start + *index as usize * panel.determinants;
-                let value = |row: &u32| signed(product[(row & !SIGN) as usize], *row);
+                let value = |row: &u32| with_sign(product[(row & !SIGN) as usize], *row);
                 values.clear();
                 values.extend(self.rows[start..start + panel.determinants].iter().map(value));
                 let (own, others) = out.split_at_mut(panel.functions);
@@ -237,7 +237,7 @@ impl Panel {
     }
 }
 
-fn signed(value: f64, word: u32) -> f64 {
+fn with_sign(value: f64, word: u32) -> f64 {
     if word & SIGN != 0 { -value } else { value }
 }
 
