@@ -306,7 +306,11 @@ fn what_cannot_be_solved_is_refused() {
             "ras1 = 4 and ras3 = 4 of 7 orbitals: expected at most 7 together",
         ),
         ("space = { ras3 = 4, electrons = 2 }\n", &[], "no determinant of 5 + 5 electrons in 7 orbitals is in a RAS"),
-        ("basis = \"csf\"\nstorage = \"table\"\n", &[], "full CI is multiplied by its strings, without rows; use storage ="),
+        (
+            "basis = \"csf\"\nstorage = \"table\"\n",
+            &[],
+            "full CI is multiplied by its strings, without rows; use storage =",
+        ),
         ("basis = \"csf\"\nstates = 197\n", &[], "196 configuration state functions: ask for at most 196"),
         (
             "basis = \"csf\"\nspace = { file = \"some.txt\" }\n",
