@@ -6,7 +6,9 @@
 //! in its best format. Every product is compared with the stored matrix's before a time is printed; where that does not fit, with the first.
 
 use super::seeded;
-use eigenforge::ci::{self, CiProblem, DirectError, Hamiltonian, MatrixError, Molecule, OnTheFlyError, ProductKind};
+use eigenforge::ci::{
+    self, CiError, CiProblem, CsfSpace, DirectError, Hamiltonian, MatrixError, Molecule, OnTheFlyError, ProductKind,
+};
 use eigenforge::exact::PrepareError;
 use eigenforge::sparse::{Csr, FormatRequest, SparseOperator, Target};
 use eigenforge::spmv::SpmvError;
@@ -33,6 +35,9 @@ pub enum DirectBenchError {
     /// The stored matrix.
     #[error(transparent)]
     Matrix(#[from] MatrixError),
+    /// Configuration state functions.
+    #[error(transparent)]
+    Functions(#[from] CiError),
     /// Full CI.
     #[error(transparent)]
     Direct(#[from] DirectError),
@@ -118,7 +123,7 @@ pub fn run(
             let ready = started.elapsed().as_secs_f64();
             Some((matrix.map_err(SpmvError::from)?, format!("stored ({non_zeros} non-zeros), ready in {ready:.3} s")))
         }
-        Err(error @ (MatrixError::Rows { .. } | MatrixError::Memory(_))) if csfs.is_none() && space.is_complete() => {
+        Err(error @ (MatrixError::Rows { .. } | MatrixError::Memory(_))) if csfs.is_some() || space.is_complete() => {
             writeln!(out, "not stored: {error}\n")?;
             None
         }
@@ -132,8 +137,7 @@ pub fn run(
         bench.time(what, &stored)?;
     }
     match csfs {
-        // These are always stored.
-        Some(_) => {}
+        Some(csfs) => functions(&mut bench, molecule, csfs)?,
         None if space.is_complete() => shapes(&mut bench, molecule)?,
         None => lanes(&mut bench, molecule)?,
     }
@@ -201,6 +205,20 @@ fn shapes(bench: &mut Bench<'_>, molecule: &Molecule) -> Result<(), DirectBenchE
             Err(error) => return Err(error.into()),
         };
     }
+    Ok(())
+}
+
+/// Configuration state functions as determinants, where the device has such a way.
+fn functions(bench: &mut Bench<'_>, molecule: &Molecule, csfs: &CsfSpace) -> Result<(), DirectBenchError> {
+    let started = Instant::now();
+    let plan = match ci::csf_product(&molecule.integrals, csfs, &molecule.space, bench.device) {
+        // Only stored there.
+        Err(CiError::Storage(_)) => return Ok(()),
+        plan => plan?,
+    };
+    let name = plan.0.way_name();
+    let ours = Hamiltonian::new(plan, "ci", bench.device)?;
+    bench.time(format!("{name}, ready in {:.3} s", started.elapsed().as_secs_f64()), &ours)?;
     Ok(())
 }
 

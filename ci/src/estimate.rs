@@ -90,14 +90,17 @@ pub enum StorageError {
         /// Why not.
         why: String,
     },
-    /// No matrix was requested in configuration state functions.
+    /// No matrix was requested of configuration state functions whose determinants are only stored.
     #[error(
-        "storage = \"{word}\" with basis = \"csf\": the matrix of configuration state functions is always stored; use storage = \"stored\" \
-         or leave storage out"
+        "storage = \"{word}\" of configuration state functions on {device}: {why}; use storage = \"stored\" or \"auto\""
     )]
     StoredOnly {
         /// What was requested.
         word: &'static str,
+        /// The device.
+        device: String,
+        /// Why not.
+        why: String,
     },
     /// Too little memory.
     #[error("{plan}\nneither fits {device} with {free:.2} GiB free: {nearest}")]

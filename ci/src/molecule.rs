@@ -101,14 +101,19 @@ impl Molecule {
         let (mut integrals, symmetry) = Integrals::read_with(&ci.fcidump, ci.symmetry)?;
         check_magnitudes(&integrals)?;
         let irrep = ci.irrep.as_ref().map(|irrep| symmetry.number(irrep)).transpose()?;
-        let two_s = (ci.basis == CiBasis::Csf).then(|| two_s(ci, &integrals)).transpose()?;
-        if let Some(two_sz) = ci.two_sz.or(two_s.map(|two_s| two_s as i64)) {
+        let of_one_spin = ci.basis == CiBasis::Csf || ci.two_s.is_some();
+        let two_s = of_one_spin.then(|| two_s(ci, &integrals)).transpose()?;
+        if let Some(two_sz) = ci.two_sz.or(two_s.and_then(|two_s| component(ci.basis, two_s, integrals.two_sz))) {
             integrals = integrals.with_two_sz(two_sz)?;
         }
         let window = ci.window(integrals.orbitals, integrals.spins())?;
         integrals = integrals.in_window(&window);
         let (space, csfs) = match two_s {
             None => (determinants(ci, &integrals, irrep)?, None),
+            Some(two_s) if ci.basis == CiBasis::Determinants => {
+                let csfs = in_irrep(spin_of_determinants(ci, &integrals, two_s)?, &integrals, irrep)?;
+                (determinants(ci, &integrals, irrep)?, Some(csfs))
+            }
             Some(two_s) => {
                 let csfs = functions(ci, &integrals, two_s, irrep)?;
                 (csfs.determinants(integrals.two_sz)?, Some(csfs))
@@ -174,6 +179,7 @@ fn determinants(ci: &CiSpec, integrals: &Integrals, irrep: Option<u8>) -> Result
         SpaceSpec::Full => Space::full(orbitals, up, down)?,
         SpaceSpec::Excitations(level) => Space::excitations(orbitals, up, down, *level)?,
         SpaceSpec::File(path) => Space::from_file(path)?,
+        SpaceSpec::Ras(ras) => Space::ras(orbitals, up, down, *ras)?,
     };
     let listed = (space.alpha().electrons(), space.beta().electrons());
     if listed != (up, down) {
@@ -187,14 +193,34 @@ fn determinants(ci: &CiSpec, integrals: &Integrals, irrep: Option<u8>) -> Result
 
 /// The configuration state functions of a file, of an irrep if it has one.
 fn functions(ci: &CiSpec, integrals: &Integrals, two_s: usize, irrep: Option<u8>) -> Result<CsfSpace, MoleculeError> {
-    let Integrals { orbitals, electrons, irreps, .. } = integrals;
+    let Integrals { orbitals, electrons, .. } = integrals;
     let csfs = match &ci.space {
         SpaceSpec::Full => CsfSpace::full(*orbitals, *electrons, two_s)?,
         SpaceSpec::Excitations(level) => CsfSpace::excitations(*orbitals, *electrons, two_s, *level)?,
-        SpaceSpec::File(_) => CsfSpace::from_space(&determinants(ci, integrals, None)?, two_s)?,
+        SpaceSpec::Ras(ras) => CsfSpace::ras(*orbitals, *electrons, two_s, *ras)?,
+        SpaceSpec::File(_) => spin_of_determinants(ci, integrals, two_s)?,
     };
-    match irrep {
-        Some(irrep) => Ok(csfs.in_irrep(irreps, irrep)?),
-        None => Ok(csfs),
-    }
+    in_irrep(csfs, integrals, irrep)
+}
+
+/// The functions of one spin of a file's determinants, of all irreps, which must be spin-complete.
+fn spin_of_determinants(ci: &CiSpec, integrals: &Integrals, two_s: usize) -> Result<CsfSpace, MoleculeError> {
+    let Integrals { orbitals, electrons, .. } = *integrals;
+    Ok(match &ci.space {
+        // Spin-complete by their definition.
+        SpaceSpec::Full => CsfSpace::full(orbitals, electrons, two_s)?,
+        SpaceSpec::Ras(ras) => CsfSpace::ras(orbitals, electrons, two_s, *ras)?,
+        _ => CsfSpace::from_space(&determinants(ci, integrals, None)?, two_s)?,
+    })
+}
+
+fn in_irrep(csfs: CsfSpace, integrals: &Integrals, irrep: Option<u8>) -> Result<CsfSpace, MoleculeError> {
+    Ok(irrep.map_or(Ok(csfs.clone()), |irrep| csfs.in_irrep(&integrals.irreps, irrep))?)
+}
+
+/// 2Sz of a file that does not say: of functions 2S, of determinants what the integrals have, if 2S has it.
+fn component(basis: CiBasis, two_s: usize, own: i64) -> Option<i64> {
+    let two_s = two_s as i64;
+    let is_own = basis == CiBasis::Determinants && own.abs() <= two_s && (own - two_s) % 2 == 0;
+    if is_own { None } else { Some(two_s) }
 }

@@ -70,7 +70,8 @@ impl Census {
         let singles = totals.map(|moves| moves.singles.iter().flatten().sum());
         let same = totals.map(|moves| moves.single_spin(2) as u64);
         let rows = u128::from(space.len());
-        let non_zeros = match space.is_list() {
+        // What restricted orbitals forbid is not counted by kinds.
+        let non_zeros = match space.is_list() || space.restricted_orbitals().is_some() {
             true => rows * rows.min(longest_row(&totals)),
             false => {
                 // The irrep of the space, if it has a single one.

@@ -14,7 +14,7 @@ use super::estimate::{ProductKind, StorageError, StorageTarget};
 use super::storage::{StoragePlan, StorageRequest};
 use super::used::StorageUsed;
 use super::way::{NAME, Request};
-use super::{Integrals, Space, constant, guess, ways};
+use super::{CsfSpace, Integrals, Space, constant, guess, ways};
 use eigenforge_product::sparse::{FormatChoice, FormatName};
 use eigenforge_product::{Diagonalisable, Diagonalisation, Eigenproblem, Eigenstates, Hamiltonian, MultiplyPlan};
 use eigenforge_runtime::machine::Machine;
@@ -153,6 +153,24 @@ pub struct CiPlan {
     pub storage: StoragePlan,
     /// The multiply; of a machine without a card, where nothing is generated, it is not planned.
     pub multiply: Option<MultiplyPlan>,
+}
+
+/// The multiply of configuration state functions without a matrix on a device; `space` has their determinants with one Sz.
+///
+/// # Errors
+/// Determinants that the device only stores; integrals that do not fit the space; too little memory.
+pub fn csf_product(
+    integrals: &Integrals,
+    csfs: &CsfSpace,
+    space: &Space,
+    device: &Device,
+) -> Result<MultiplyPlan, CiError> {
+    let request = Request::on_device(integrals, space, Some(csfs), device);
+    if ways::way(ProductKind::Direct, &request).is_none() {
+        let why = ways::refusal(ProductKind::Direct, &request).unwrap_or_else(|| "there is no such way".into());
+        return Err(StorageError::StoredOnly { word: "direct", device: device.name(), why }.into());
+    }
+    multiply(ProductKind::Direct, &request)
 }
 
 /// The multiply of a kind.

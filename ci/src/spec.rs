@@ -1,6 +1,7 @@
 //! The specification of a molecule's problem: integrals, determinants, and how their matrix is stored.
 
 use super::fcidump::{IrrepLabel, SymmetryKeys};
+use super::space::RestrictedActiveSpace;
 use eigenforge_core::operator::MatrixStorage as Storage;
 use eigenforge_product::sparse::{FormatChoice, format_choice};
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,8 @@ pub enum SpaceSpec {
     Excitations(usize),
     /// The determinants of a file.
     File(PathBuf),
+    /// What restricted orbitals allow.
+    Ras(RestrictedActiveSpace),
 }
 
 impl SpaceSpec {
@@ -28,6 +31,7 @@ impl SpaceSpec {
                 Some(name) => (*name).into(),
                 None => format!("up to {level} excitations"),
             },
+            SpaceSpec::Ras(ras) => ras.to_string(),
             SpaceSpec::File(path) => format!("determinants of {}", path.display()),
         }
     }

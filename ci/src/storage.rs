@@ -62,7 +62,14 @@ pub(super) struct StorageRequest<'a> {
     /// Format of a stored matrix, if one is requested.
     pub format: Option<FormatName>,
     /// Of this space, once it is counted.
-    pub(super) census: &'a OnceLock<Census>,
+    pub(super) census: &'a OnceLock<BasisCensus>,
+}
+
+/// What is counted in the determinants, and in the matrix of the functions made of them.
+#[derive(Clone, Debug)]
+pub(crate) struct BasisCensus {
+    determinants: Census,
+    functions: Option<Census>,
 }
 
 /// Determinants, and the configuration state functions made of them, if the vectors are over these.
@@ -87,9 +94,11 @@ impl StorageRequest<'_> {
             };
             match (self.csfs, kind) {
                 _ if ways.iter().any(|way| way.way == kind) => self.refusal(&ways, place, device),
-                (Some(_), _) => StorageError::StoredOnly { word },
+                (Some(_), kind) => {
+                    StorageError::StoredOnly { word, device: device.into(), why: self.why_not(kind, place) }
+                }
                 (None, ProductKind::Table) => {
-                    StorageError::NoTable { device: device.into(), why: self.table_refusal(place) }
+                    StorageError::NoTable { device: device.into(), why: self.why_not(kind, place) }
                 }
                 (None, _) => StorageError::NotDirect { rows: self.space.len(), device: device.into() },
             }
@@ -113,8 +122,8 @@ impl StorageRequest<'_> {
             Storage::Table => way.way == ProductKind::Table,
         };
         // On the CPU the direct product of full CI is faster at every measured size.
-        let by_model =
-            |way: &Estimate| place.card.is_some() || way.way == ProductKind::Stored || !self.space.is_complete();
+        let is_full = self.space.is_complete() && self.csfs.is_none();
+        let by_model = |way: &Estimate| place.card.is_some() || way.way == ProductKind::Stored || !is_full;
         let preferred = |way: &&Estimate| if by_model(way) { way.seconds() } else { 0.0 };
         let candidates = ways.iter().filter(wished).filter(fits);
         let Some(chosen) = candidates.min_by(|a, b| preferred(a).total_cmp(&preferred(b))) else {
@@ -136,7 +145,7 @@ impl StorageRequest<'_> {
         match (self.storage, ways) {
             (Storage::Auto, _) if self.format.is_some() => format!("{way}, because a format was requested"),
             (Storage::Auto, [only]) if self.csfs.is_some() => {
-                format!("{}, the only way for configuration state functions", only.way)
+                format!("{}, the only way for these configuration state functions here", only.way)
             }
             (Storage::Auto, [only]) => format!("{}, the only way for a list of determinants here", only.way),
             (Storage::Auto, ways) if ways.iter().all(|way| fits(&way)) => {
@@ -210,13 +219,13 @@ impl StorageRequest<'_> {
         nothing.into()
     }
 
-    /// Why there is no table.
-    fn table_refusal(&self, place: StorageTarget) -> String {
-        if self.space.is_complete() {
+    /// Why there is no way of a kind.
+    fn why_not(&self, kind: ProductKind, place: StorageTarget) -> String {
+        if kind == ProductKind::Table && self.space.is_complete() {
             return "full CI is multiplied by its strings, without rows".into();
         }
-        let request = Request::new(self.integrals, self.space, place);
-        ways::refusal(ProductKind::Table, &request).unwrap_or_else(|| "there is no such way".into())
+        let request = Request { csfs: self.csfs, ..Request::new(self.integrals, self.space, place) };
+        ways::refusal(kind, &request).unwrap_or_else(|| "there is no such way".into())
     }
 
     /// Elements of a vector.
@@ -238,16 +247,18 @@ impl StorageRequest<'_> {
     /// The estimates of both ways, the direct one if it is possible; and all ways by name.
     fn ways(&self, (space, csfs): Basis<'_>, place: StorageTarget) -> (Vec<Estimate>, Vec<PlannedWay>) {
         let irreps = self.irreps(space);
-        let census = || match csfs {
-            Some(csfs) => csf::census(self.integrals, csfs),
-            None => Census::new(space, &irreps),
+        let census = || BasisCensus {
+            determinants: Census::new(space, &irreps),
+            functions: csfs.map(|csfs| csf::census(self.integrals, csfs)),
         };
         let same = csfs.map(ptr::from_ref) == self.csfs.map(ptr::from_ref);
         let census = if same && ptr::eq(space, self.space) { self.census.get_or_init(census) } else { &census() };
         let rows = rows((space, csfs));
         let different = u64::from(irreps.iter().fold(0u8, |all, irrep| all | irrep) + 1).next_power_of_two();
         let room = place.free.saturating_sub((self.solver)(rows).1);
-        let counted = Counted { census, space, rows, irreps: different, room, format: self.format };
+        let BasisCensus { determinants, functions } = census;
+        let census = functions.as_ref().unwrap_or(determinants);
+        let counted = Counted { census, determinants, space, csfs, rows, irreps: different, room, format: self.format };
         let request = Request { csfs, ..Request::new(self.integrals, space, place) };
         let (possible, others) = ways::ways(&request);
         let estimate = |way: &&'static dyn Way| place.shared(way.estimate(&counted, place), rows);
@@ -278,7 +289,16 @@ mod tests {
     use eigenforge_runtime::machine::{Card, Machine, Processor};
 
     fn counted<'a>(census: &'a Census, space: &'a Space) -> Counted<'a> {
-        Counted { census, space, rows: space.len(), irreps: 1, room: u64::MAX, format: None }
+        Counted {
+            census,
+            determinants: census,
+            space,
+            csfs: None,
+            rows: space.len(),
+            irreps: 1,
+            room: u64::MAX,
+            format: None,
+        }
     }
 
     fn plan(storage: Storage, space: &Space, place: StorageTarget) -> Result<StoragePlan, StorageError> {
@@ -334,7 +354,7 @@ mod tests {
         close(sooner.product - 2e-5, (card.product - 2e-5) / 2.0);
     }
 
-    /// Configuration state functions are stored only; what does not fit is refused with numbers and a lower level.
+    /// Configuration state functions have a matrix and a way without; what does not fit is refused with numbers and a lower level.
     #[test]
     fn configuration_state_functions_are_stored_or_refused() {
         let csfs = CsfSpace::excitations(8, 8, 0, 3).unwrap();
@@ -358,13 +378,16 @@ mod tests {
         };
         let plan = asked(Storage::Auto, host.free).unwrap();
         let count = plan.ways[0].what.clone();
-        assert_eq!((plan.way, plan.ways.len(), plan.lines.len()), (ProductKind::Stored, 1, 1));
-        assert!(plan.reason.contains("the only way for configuration state functions"), "{}", plan.reason);
+        let kinds: Vec<ProductKind> = plan.ways.iter().map(|way| way.way).collect();
+        assert_eq!((plan.way, kinds), (ProductKind::Stored, vec![ProductKind::Stored, ProductKind::Direct]));
+        assert!(plan.reason.contains("stored, by model: "), "{}", plan.reason);
         assert!(count.starts_with("a matrix of at most"), "{count}");
-        assert!(matches!(asked(Storage::Direct, host.free), Err(StorageError::StoredOnly { word: "direct" })));
+        assert_eq!(asked(Storage::Direct, host.free).unwrap().way, ProductKind::Direct);
+        let none = asked(Storage::Table, host.free).unwrap_err();
+        assert!(matches!(&none, StorageError::StoredOnly { word: "table", why, .. } if why == "for a card"), "{none}");
         let bytes = 160 * csfs.len() + plan.ways[0].bytes;
-        assert!(asked(Storage::Auto, bytes).is_ok());
-        let refused = asked(Storage::Auto, bytes - 1).unwrap_err().to_string();
+        assert!(asked(Storage::Stored, bytes).is_ok());
+        let refused = asked(Storage::Stored, bytes - 1).unwrap_err().to_string();
         let rows = format!("{} configuration state functions take 20 vectors", csfs.len());
         assert!(refused.contains(&rows) && refused.contains(&count), "{refused}");
         let fewer = csfs.up_to(2).unwrap().len();

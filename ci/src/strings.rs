@@ -56,7 +56,7 @@ pub(super) fn by_level(orbitals: usize, electrons: usize, level: usize) -> Optio
 }
 
 /// Words of `bits` bits with `set` of them set, ascending (Gosper's step).
-fn combinations(bits: usize, set: usize) -> impl Iterator<Item = Occupation> {
+pub(super) fn combinations(bits: usize, set: usize) -> impl Iterator<Item = Occupation> {
     let total = binomial(bits, set).unwrap_or(u128::MAX);
     let mut word = reference(set);
     (0..total).map(move |done| {

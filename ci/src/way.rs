@@ -20,11 +20,6 @@ pub(super) trait Way: Sync {
         ProductKind::Direct
     }
 
-    /// Whether its vectors are over configuration state functions, in place of determinants.
-    fn is_for_csfs(&self) -> bool {
-        false
-    }
-
     /// Its name in plans and reports.
     fn name(&self) -> &'static str;
 
@@ -126,9 +121,15 @@ impl<'a> Request<'a> {
 }
 
 /// What is counted in a space.
+#[derive(Clone, Copy)]
 pub(super) struct Counted<'a> {
+    /// Of the matrix that is multiplied.
     pub(super) census: &'a Census,
+    /// Of the determinants, which are the same without configuration state functions.
+    pub(super) determinants: &'a Census,
     pub(super) space: &'a Space,
+    /// Of a problem in configuration state functions these.
+    pub(super) csfs: Option<&'a CsfSpace>,
     /// Elements of a vector.
     pub(super) rows: u64,
     /// Irreps of pairs of orbitals.

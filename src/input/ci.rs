@@ -4,7 +4,9 @@
 
 use super::problem::Wrong;
 use super::section::{NumberOrWord, Section};
-use crate::ci::{AbelianGroup, CiBasis, CiSpec, IrrepLabel, Orbsym, SpaceSpec, Storage, SymmetryKeys};
+use crate::ci::{
+    AbelianGroup, CiBasis, CiSpec, IrrepLabel, Orbsym, RestrictedActiveSpace, SpaceSpec, Storage, SymmetryKeys,
+};
 use crate::sparse::FormatName;
 
 const SPACES: [(&str, Option<usize>); 5] =
@@ -47,9 +49,6 @@ pub(super) fn read(section: Section<'_>, is_chain: bool) -> Option<(CiSpec, Opti
         transitions: section.flag("transitions").unwrap_or(false),
         averages: section.flag("averages").unwrap_or(true),
     };
-    if !is_chain {
-        check_basis(&section, &spec);
-    }
     for key in ["frozen", "orbitals"].into_iter().filter(|key| section.has("active") && section.has(key)) {
         let why = "the list says which orbitals are active, and so which are frozen";
         section.problem(key, Wrong::Conflict { key, other: "active", why });
@@ -69,27 +68,6 @@ pub(super) fn read(section: Section<'_>, is_chain: bool) -> Option<(CiSpec, Opti
     let states = section.count("states", 1).map(|states| states.value);
     section.finish("key", |_| None);
     Some((spec, states))
-}
-
-/// Refuses what one basis has and the other has not.
-fn check_basis(section: &Section<'_>, spec: &CiSpec) {
-    if spec.basis == CiBasis::Csf && spec.storage == Storage::Direct {
-        let (key, other) = ("storage = \"direct\"", "basis = \"csf\"");
-        let why =
-            "the matrix of configuration state functions is always stored: write storage = \"stored\", or leave it out";
-        section.problem("storage", Wrong::Conflict { key, other, why });
-    }
-    if spec.basis == CiBasis::Csf || spec.two_s.is_none() {
-        return;
-    }
-    // Another word is a problem of its own.
-    if section.word_is("basis", "determinants") {
-        let why = "two_s needs basis = \"csf\"; with determinants, two_sz sets n_α − n_β";
-        section.problem("two_s", Wrong::Conflict { key: "two_s", other: "basis = \"determinants\"", why });
-    } else if !section.has("basis") {
-        let meaning = "basis = \"csf\", which two_s needs; with determinants, two_sz sets n_α − n_β";
-        section.problem("two_s", Wrong::MissingKey { table: "ci".into(), key: "basis", meaning });
-    }
 }
 
 /// `orbsym` and `point_group`, wherever `fcidump` stands.
@@ -119,7 +97,7 @@ fn irrep(section: &Section<'_>) -> Option<IrrepLabel> {
     }
 }
 
-/// A word, or a table with one key.
+/// A word, or a table.
 fn space(section: &Section<'_>) -> Option<SpaceSpec> {
     if !section.is_table("space") {
         let words = SPACES;
@@ -129,12 +107,43 @@ fn space(section: &Section<'_>) -> Option<SpaceSpec> {
     let table = section.open("space")?;
     let level = table.count("excitations", 0).map(|level| SpaceSpec::Excitations(level.value));
     let file = table.word("file", "the path of a file of determinants").map(|file| SpaceSpec::File(file.value.into()));
-    if level.is_some() && file.is_some() {
-        let why = "a space is made by excitation level or from a list";
-        table.problem("file", Wrong::Conflict { key: "file", other: "excitations", why });
-    } else if level.is_none() && file.is_none() {
-        table.require("excitations", "excitations = 2, or file = \"determinants.txt\"");
+    let ras = ras(&table);
+    let kind = ["excitations", "file"].into_iter().find(|key| table.has(key));
+    for key in ["file"].into_iter().chain(RAS_KEYS).filter(|key| table.has(key)) {
+        if let Some(other) = kind.filter(|kind| *kind != key) {
+            let why = "a space is made by excitation level, from a list, or of restricted orbitals";
+            table.problem(key, Wrong::Conflict { key, other, why });
+        }
+    }
+    if kind.is_none() && !RAS_KEYS.into_iter().any(|key| table.has(key)) {
+        table.require(
+            "excitations",
+            "excitations = 2, file = \"determinants.txt\", or ras1 and holes, ras3 and electrons",
+        );
     }
     table.finish("key", |_| None);
-    level.or(file)
+    level.or(file).or(ras)
+}
+
+/// Keys of restricted active spaces.
+const RAS_KEYS: [&str; 4] = ["ras1", "holes", "ras3", "electrons"];
+
+/// The lowest orbitals with at most so many holes, the highest with at most so many electrons; either may be left out.
+fn ras(table: &Section<'_>) -> Option<SpaceSpec> {
+    let pair = |[orbitals, most]: [&'static str; 2], meaning: [&'static str; 2]| {
+        if table.has(orbitals) || table.has(most) {
+            table.require(orbitals, meaning[0]);
+            table.require(most, meaning[1]);
+        }
+        let number = |key| table.count(key, 0).map(|number| number.value);
+        number(orbitals).zip(number(most))
+    };
+    let first =
+        pair(["ras1", "holes"], ["how many of the lowest orbitals", "how many electrons may be missing from ras1"]);
+    let third = pair(["ras3", "electrons"], ["how many of the highest orbitals", "how many electrons may be in ras3"]);
+    if first.is_none() && third.is_none() {
+        return None;
+    }
+    let ((ras1, holes), (ras3, electrons)) = (first.unwrap_or_default(), third.unwrap_or_default());
+    Some(SpaceSpec::Ras(RestrictedActiveSpace { ras1, holes, ras3, electrons }))
 }

@@ -29,6 +29,7 @@ templates!(WHOLE:
     FULL_CI = "ci/full_ci.cu.jinja",
     FULL_CI_SLABS = "ci/full_ci_slabs.cu.jinja",
     CI_ROWS = "ci/rows.cu.jinja",
+    SPIN_TRANSFORM = "ci/spin_transform.cu.jinja",
     SPARSE = "sparse/sparse.cu.jinja",
     SYMMETRIC = "sparse/symmetric.cu.jinja",
     GROUPED_PRODUCTS = "dmrg/grouped_products.cu.jinja",

@@ -3,7 +3,8 @@
 //! free of what an engine leaves behind when it goes wrong.
 
 use eigenforge_templates::ci::{
-    FullCiPlan, GroupPlan, RowsCounts, RowsPlan, SlabCounts, SlabPlan, StringTableCounts, grouped, slab_groups,
+    FullCiPlan, GroupPlan, RowsCounts, RowsPlan, SlabCounts, SlabPlan, SpinPanelPlan, SpinTransformPlan,
+    StringTableCounts, grouped, slab_groups,
 };
 use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StreamedProductsPlan};
 use eigenforge_templates::exact::*;
@@ -575,6 +576,30 @@ fn the_product_of_configuration_interaction_row_by_row() {
             ] {
                 assert!(wrong.check().unwrap_err().to_string().contains(part), "{part}");
             }
+        }
+    }
+}
+
+#[test]
+fn functions_and_determinants() {
+    let panel = |open, determinants, functions| SpinPanelPlan { open, determinants, functions, configurations: 700 };
+    for rows in [700 * 9, 700 * 9 + 5] {
+        let plan = SpinTransformPlan {
+            name: "water".into(),
+            scalar: ScalarType::F64,
+            warp: Warp::default(),
+            two_s: 0,
+            threads: 64,
+            rows,
+            panels: vec![panel(0, 1, 1), panel(2, 2, 1), panel(4, 6, 2)],
+        };
+        assert_eq!((plan.functions(), plan.determinants()), (700 * 4, 700 * 9));
+        let text = complete_text(plan.text());
+        assert!(text.text.contains("expand_panel<6, 2, 85>("));
+        for launch in plan.launches().unwrap() {
+            assert_eq!(launch.grid[0], 700u32.div_ceil(512) + 700u32.div_ceil(256) + 700u32.div_ceil(85));
+            let declared = eigenforge_templates::signature::Signature::read(&text.text, &launch.entry);
+            assert_eq!(declared.unwrap().check(&launch), Ok(()));
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Determinant spaces: order, counts, files, refusals.
 
 use super::random::Random;
-use eigenforge::ci::{self, CiHamiltonian, Integrals, MatrixError, Space, StateCounts, matrix_element};
+use eigenforge::ci::{
+    self, CiHamiltonian, Integrals, MatrixError, RestrictedActiveSpace, Space, StateCounts, matrix_element,
+};
 
 #[test]
 fn rows_are_ordered_and_numbered_both_ways() {
@@ -41,6 +43,66 @@ fn rows_are_ordered_and_numbered_both_ways() {
             }
         }
     }
+}
+
+/// Restricted orbitals: the determinants of the full space that they allow, whole and by irrep, by holes, electrons and strings; H is the
+/// full space's among them.
+#[test]
+fn restricted_active_spaces_are_what_they_allow_of_the_full_space() {
+    let mut random = Random(6);
+    for (orbitals, up, down) in [(1, 1, 0), (4, 2, 2), (5, 3, 2), (6, 3, 3), (6, 1, 4)] {
+        let integrals = random.integrals_with_irreps(orbitals, up, down);
+        let full = Space::full(orbitals, up, down).unwrap();
+        for _ in 0..12 {
+            let ras1 = random.below(orbitals + 1);
+            let ras3 = random.below(orbitals - ras1 + 1);
+            let most = |random: &mut Random, orbitals: usize| random.below(2 * orbitals + 1);
+            let (holes, electrons) = (most(&mut random, ras1), most(&mut random, ras3));
+            let ras = RestrictedActiveSpace { ras1, holes, ras3, electrons };
+            let count = |word: u128, orbitals: std::ops::Range<usize>| orbitals.filter(|p| word >> p & 1 == 1).count();
+            let counts = |(up, down): (u128, u128)| {
+                let held = |range: std::ops::Range<usize>| count(up, range.clone()) + count(down, range);
+                (2 * ras1 - held(0..ras1), held(orbitals - ras3..orbitals))
+            };
+            let allowed = |pair: &(u128, u128)| counts(*pair).0 <= holes && counts(*pair).1 <= electrons;
+            let mut expected: Vec<_> = (0..full.len()).map(|row| full.determinant(row)).filter(allowed).collect();
+            expected.sort_by_key(|pair| (counts(*pair), *pair));
+            let space = match Space::ras(orbitals, up, down, ras) {
+                Ok(space) => space,
+                Err(error) => {
+                    assert!(expected.is_empty() && error.to_string().contains("no determinant of"), "{error}");
+                    continue;
+                }
+            };
+            let found: Vec<_> = (0..space.len()).map(|row| space.determinant(row)).collect();
+            assert_eq!(found, expected, "{ras}");
+            assert!(!space.is_complete() && !space.is_list());
+            let cut = (1..=8).filter_map(|irrep| space.clone().in_irrep(&integrals.irreps, irrep).ok());
+            assert_eq!(cut.map(|cut| cut.len()).sum::<u64>(), space.len());
+            let rows = CiHamiltonian::new(&integrals, &space, 0.0).unwrap();
+            let matrix = rows.matrix().unwrap();
+            for (row, pair) in found.iter().enumerate() {
+                let (columns, values) = matrix.row(row);
+                let mut of_row = vec![0.0; found.len()];
+                columns.iter().zip(values).for_each(|(column, value)| of_row[*column as usize] = *value);
+                for (other, value) in found.iter().zip(of_row) {
+                    assert!((value - matrix_element(&integrals, *pair, *other)).abs() < 1e-12, "{ras}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn restricted_orbitals_that_cannot_be_are_refused() {
+    let refused = |ras1, holes, ras3, electrons| {
+        Space::ras(6, 3, 3, RestrictedActiveSpace { ras1, holes, ras3, electrons }).unwrap_err().to_string()
+    };
+    assert!(refused(4, 1, 3, 1).contains("ras1 = 4 and ras3 = 3 of 6 orbitals: expected at most 6 together"));
+    assert!(refused(usize::MAX, 1, 3, 1).contains("expected at most 6 together"));
+    assert!(refused(2, 5, 2, 1).contains("holes = 5 in ras1 = 2 orbitals: expected at most 4"));
+    assert!(refused(2, 1, 2, 5).contains("electrons = 5 in ras3 = 2 orbitals: expected at most 4"));
+    assert!(refused(4, 1, 2, 4).contains("no determinant of 3 + 3 electrons in 6 orbitals is in a RAS"));
 }
 
 /// Over 65,535 strings a spin, and orbitals past 64.

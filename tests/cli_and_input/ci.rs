@@ -289,6 +289,28 @@ fn what_cannot_be_solved_is_refused() {
         ("basis = \"csf\"\nfrozen = 4\ntwo_s = 4\ntwo_sz = 0\n", &[], "2 electrons in 3 orbitals cannot have 2S = 4"),
         ("basis = \"csf\"\ntwo_s = 2\ntwo_sz = 4\n", &[], "two_sz = 4 is not a projection of 2S = 2"),
         ("basis = \"csf\"\ntwo_s = 2\ntwo_sz = 1\n", &[], "two_sz = 1 is not a projection of 2S = 2"),
+        ("two_s = 6\n", &[], "10 electrons in 7 orbitals cannot have 2S = 6"),
+        ("two_s = 2\ntwo_sz = 4\n", &[], "two_sz = 4 is not a projection of 2S = 2"),
+        ("two_s = 0\nstates = 197\n", &[], "196 configuration state functions: ask for at most 196"),
+        ("two_s = 2\ntwo_sz = 2\nspace = \"cisd\"\n", &[], "the space is not spin-complete: it has the determinant"),
+        (
+            "two_s = 0\nspace = { file = \"some.txt\" }\n",
+            &[],
+            "lacks `1111010 1111100`, which occupies the same orbitals",
+        ),
+        ("space = { ras1 = 2, holes = 5 }\n", &[], "holes = 5 in ras1 = 2 orbitals: expected at most 4"),
+        ("space = { ras3 = 1, electrons = 3 }\n", &[], "electrons = 3 in ras3 = 1 orbitals: expected at most 2"),
+        (
+            "space = { ras1 = 4, holes = 2, ras3 = 4, electrons = 2 }\n",
+            &[],
+            "ras1 = 4 and ras3 = 4 of 7 orbitals: expected at most 7 together",
+        ),
+        ("space = { ras3 = 4, electrons = 2 }\n", &[], "no determinant of 5 + 5 electrons in 7 orbitals is in a RAS"),
+        (
+            "basis = \"csf\"\nstorage = \"table\"\n",
+            &[],
+            "full CI is multiplied by its strings, without rows; use storage =",
+        ),
         ("basis = \"csf\"\nstates = 197\n", &[], "196 configuration state functions: ask for at most 196"),
         (
             "basis = \"csf\"\nspace = { file = \"some.txt\" }\n",
@@ -324,16 +346,20 @@ fn configuration_state_functions_of_water() {
         "two_sz = -2\n",
         "storage = \"stored\"\nformat = \"hybrid\"\n[solve]\nsolver = \"davidson\"\n",
         "density = true\n",
+        "storage = \"direct\"\n[solve]\nsolver = \"davidson\"\n",
+        "storage = \"direct\"\n# sim\n[solve]\nsolver = \"davidson\"\n",
     ]) {
         let input = file(folder.path(), "H2O_sto3g_0.96", &format!("{triplets}{more}"));
         let out = folder.path().join(format!("out{number}"));
-        let device = if more.contains("hybrid") { "sim" } else { "cpu" };
+        let device = if more.contains("hybrid") || more.contains("# sim") { "sim" } else { "cpu" };
         let found = solved(&[&input, "--device", device, "--output", out.to_str().unwrap(), "--vectors"]);
         assert_close(&numbers(&found["energies"]), &energies, 1e-9);
         assert_close(&numbers(&found["s_squared"]), &[2.0, 2.0], 1e-9);
         let occupations = numbers(&found["natural_occupations"]);
         assert!((occupations.iter().sum::<f64>() - 10.0).abs() < 1e-10);
-        assert_eq!((found["storage"].as_str(), found["dimension"].as_u64()), (Some("stored"), Some(210)));
+        assert_eq!(found["dimension"].as_u64(), Some(210));
+        let asked = ["stored", "direct"].into_iter().find(|storage| more.contains(&format!("storage = \"{storage}\"")));
+        assert!(asked.is_none() || found["storage"].as_str() == asked, "{more}");
         assert_eq!((found["ci"]["basis"].as_str(), found["ci"]["two_s"].as_u64()), (Some("csf"), Some(2)));
         assert!(out.join("vectors.npz").is_file());
     }
@@ -349,6 +375,47 @@ fn configuration_state_functions_of_water() {
         let found = solved(&[&file(folder.path(), "H2O_sto3g_0.96", &more), "--device", "cpu"]);
         assert_eq!(found["dimension"].as_u64(), Some(dimension));
     }
+}
+
+/// Roots of one spin among determinants: the singlets and triplets of water one by one (csf.json), which without `two_s` stand between each
+/// other, by both bases, whole and of an irrep, and of restricted orbitals where all holes and electrons are allowed.
+#[test]
+fn states_of_one_spin_among_determinants() {
+    let folder = tempfile::tempdir().unwrap();
+    let solved = |more: &str| {
+        let input = file(folder.path(), "H2O_sto3g_0.96", more);
+        let found = solved(&[&input, "--device", "cpu"]);
+        (numbers(&found["energies"]), numbers(&found["s_squared"]), found)
+    };
+    let all = solved("states = 8\n");
+    let of = |square: f64| -> Vec<f64> {
+        let own = all.0.iter().zip(&all.1).filter(|(_, found)| (*found - square).abs() < 1e-4);
+        own.map(|(energy, _)| *energy).collect()
+    };
+    let restricted = "space = { ras1 = 2, holes = 4, ras3 = 2, electrons = 4 }\n";
+    for (two_s, square, dimension) in [(0, 0.0, 196), (2, 2.0, 210)] {
+        let expected = of(square);
+        assert!(expected.len() >= 3, "{all:?}");
+        let states = expected.len();
+        for more in ["", "two_sz = 0\n", "basis = \"csf\"\n", "storage = \"direct\"\n", restricted] {
+            let (energies, squares, found) = solved(&format!("two_s = {two_s}\nstates = {states}\n{more}"));
+            assert_close(&energies, &expected, 1e-9);
+            assert_close(&squares, &vec![square; states], 1e-8);
+            assert_eq!(found["dimension"].as_u64(), Some(dimension));
+        }
+    }
+    // Singlets of irrep 2, tests/data/ci/csf.json.
+    let (energies, squares, _) = solved("two_s = 0\nirrep = 2\nstates = 2\n");
+    assert_close(&energies, &[-74.557897787694, -73.929725368205], 1e-9);
+    assert_close(&squares, &[0.0, 0.0], 1e-9);
+    // Levels of a closed shell have triplets too; both bases of a restricted space have the same.
+    let level = solved("space = \"cisd\"\nstates = 6\n");
+    let triplets: Vec<f64> = level.0.iter().zip(&level.1).filter(|(_, s)| **s > 1.0).map(|(e, _)| *e).collect();
+    let (energies, ..) = solved(&format!("space = \"cisd\"\ntwo_s = 2\nstates = {}\n", triplets.len()));
+    assert_close(&energies, &triplets, 1e-9);
+    let restricted = "space = { ras1 = 3, holes = 1, ras3 = 2, electrons = 2 }\ntwo_s = 0\nstates = 3\n";
+    let [first, second] = ["determinants", "csf"].map(|basis| solved(&format!("{restricted}basis = \"{basis}\"\n")).0);
+    assert_close(&first, &second, 1e-9);
 }
 
 /// Table 1 of Mahmoud, Hoffmann and Reza (2018): H2O in 6-31G(d), 10 electrons in 19 orbitals.

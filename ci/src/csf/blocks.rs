@@ -15,6 +15,7 @@ use super::configurations::Configuration;
 use super::coupling::{Couplings, Move, add_product};
 use crate::integrals::Integrals;
 use crate::matrix::THRESHOLD;
+use crate::space::Restriction;
 use crate::strings::occupied;
 
 /// The coefficients of a term.
@@ -102,7 +103,8 @@ impl Levels {
         };
         let leaving_pairs = pairs(&leaving, &|p| now(p) == 2, &leave);
         let entering_pairs = pairs(&entering, &|p| now(p) == 0, &enter);
-        let room = space.level.map_or(usize::MAX / 2, |most| most - level);
+        let most = if let Restriction::Level(most) = space.restriction { most } else { usize::MAX / 2 };
+        let room = most.saturating_sub(level);
         Levels { room, leaving, leaving_pairs, entering, entering_pairs }
     }
 
@@ -190,6 +192,29 @@ impl<'a> Blocks<'a> {
         }
         // Always there, so that every row has a diagonal.
         std::iter::once((constant, Coupling::Identity)).chain(exchanges)
+    }
+
+    /// The diagonal elements of a configuration's functions.
+    pub(super) fn diagonal_elements(&self, place: usize, out: &mut [f64]) {
+        out.fill(0.0);
+        let mut block = Vec::new();
+        for (value, coupling) in self.diagonal(self.space.configurations.words[place]) {
+            let n = out.len();
+            match coupling {
+                Coupling::Two(steps) if self.couplings.double(steps).is_some() => {
+                    let double = self.couplings.double(steps).map(|double| &double.values[..]).unwrap_or_default();
+                    let own = double.iter().step_by(n + 1);
+                    out.iter_mut().zip(own).for_each(|(out, c)| *out += value * c);
+                }
+                Coupling::Identity => out.iter_mut().for_each(|out| *out += value),
+                _ => {
+                    block.clear();
+                    block.resize(n * n, 0.0);
+                    self.add(&[(value, coupling)], &mut block, n, 0);
+                    out.iter_mut().zip(block.iter().step_by(n + 1)).for_each(|(out, c)| *out += c);
+                }
+            }
+        }
     }
 
     fn one_move(&self, word: Configuration, q: usize, p: usize) -> Vec<Term> {

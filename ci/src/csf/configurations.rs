@@ -102,29 +102,34 @@ impl Configurations {
     }
 }
 
-/// The configurations up to a level from the reference of a space, by level.
-pub(super) fn up_to_level(space: &CsfSpace, level: usize) -> Vec<Configuration> {
-    let mut listing = Listing { space, level, by_level: vec![Vec::new(); level + 1] };
-    listing.fill(0, Configuration { doubly: 0, singly: 0 }, space.electrons, 0);
-    listing.by_level.concat()
+/// The configurations of a space that is no list, by the counts of its restriction: by level.
+pub(super) fn all(space: &CsfSpace) -> Vec<Configuration> {
+    let most = space.restriction.most();
+    let mut listing = Listing { space, most, by_counts: vec![Vec::new(); (most[0] + 1) * (most[1] + 1)] };
+    listing.fill(0, Configuration { doubly: 0, singly: 0 }, space.electrons, [0, 0]);
+    listing.by_counts.concat()
 }
 
 /// Configurations being listed.
 struct Listing<'a> {
     space: &'a CsfSpace,
-    level: usize,
-    by_level: Vec<Vec<Configuration>>,
+    /// The most of both counts of the restriction.
+    most: [usize; 2],
+    by_counts: Vec<Vec<Configuration>>,
 }
 
 impl Listing<'_> {
-    /// Fills the orbitals from one on with the electrons that are left; so many are in orbitals or places where the reference has none.
-    fn fill(&mut self, orbital: usize, word: Configuration, left: usize, excited: usize) {
+    /// Fills the orbitals from one on with the electrons that are left, after those before have these counts.
+    fn fill(&mut self, orbital: usize, word: Configuration, left: usize, counts: [usize; 2]) {
         let (remaining, open) = (self.space.orbitals - orbital, word.open());
-        if left > 2 * remaining || open + remaining.min(left) < self.space.two_s || excited > self.level {
+        if left > 2 * remaining || open + remaining.min(left) < self.space.two_s {
+            return;
+        }
+        if counts[0] > self.most[0] || counts[1] > self.most[1] {
             return;
         }
         if remaining == 0 {
-            self.by_level[excited].push(word);
+            self.by_counts[counts[0] * (self.most[1] + 1) + counts[1]].push(word);
             return;
         }
         let held = self.space.reference(orbital);
@@ -132,7 +137,8 @@ impl Listing<'_> {
             let bit = |filled: bool| Occupation::from(filled) << orbital;
             let next =
                 Configuration { doubly: word.doubly | bit(electrons == 2), singly: word.singly | bit(electrons == 1) };
-            self.fill(orbital + 1, next, left - electrons, excited + electrons.saturating_sub(held));
+            let own = self.space.restriction.of_orbital(orbital, self.space.orbitals, electrons, held);
+            self.fill(orbital + 1, next, left - electrons, [counts[0] + own[0], counts[1] + own[1]]);
         }
     }
 }

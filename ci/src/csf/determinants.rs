@@ -8,7 +8,7 @@ use super::configurations::Configuration;
 use super::error::CsfError;
 use super::spin_functions::SpinFunctions;
 use super::{CsfSpace, MOST_OPEN};
-use crate::space::Space;
+use crate::space::{Restriction, Space};
 use crate::strings::{Occupation, binomial, occupied};
 use eigenforge_runtime::{Device, DeviceError};
 use std::collections::HashMap;
@@ -24,10 +24,11 @@ impl CsfSpace {
             return Err(CsfError::Projection { two_s, two_sz });
         }
         let [up, down] = [two_sz, -two_sz].map(|two_sz| ((self.electrons as i64 + two_sz) / 2) as usize);
-        let space = match self.level {
-            None if !self.is_list => Space::full(self.orbitals, up, down)?,
+        let space = match self.restriction {
+            Restriction::None if !self.is_list => Space::full(self.orbitals, up, down)?,
+            Restriction::Ras(ras) => Space::ras(self.orbitals, up, down, ras)?,
             // Levels of a closed shell are those of its determinants.
-            Some(level) if two_s == 0 => Space::excitations(self.orbitals, up, down, level)?,
+            Restriction::Level(level) if two_s == 0 => Space::excitations(self.orbitals, up, down, level)?,
             _ => Space::from_determinants(self.orbitals, &self.listed(two_sz)?)?,
         };
         match &self.irreps {
@@ -57,7 +58,7 @@ impl CsfSpace {
     pub fn to_determinants(&self, space: &Space, vector: &[f64]) -> Result<Vec<f64>, DeviceError> {
         let rows = space.len() as usize;
         Device::cpu().check_memory(&format!("a vector of {rows} determinants"), 8 * rows as u64)?;
-        let two_sz = space.alpha().electrons() as i64 - space.beta().electrons() as i64;
+        let two_sz = space.two_sz();
         let most = self.configurations.words.iter().map(|word| word.open()).max().unwrap_or(0);
         let functions: Vec<SpinFunctions> =
             (0..=most).map(|open| SpinFunctions::new(open, self.two_s, two_sz)).collect();
@@ -66,10 +67,9 @@ impl CsfSpace {
             let functions = &functions[word.open()];
             let own = &vector[*first as usize..][..functions.count];
             for (place, pattern) in functions.patterns.iter().enumerate() {
-                let (up, down) = determinant(*word, *pattern);
-                let Some(row) = space.row(up, down) else { continue };
+                let Some((row, is_odd)) = determinant_row(space, *word, *pattern) else { continue };
                 let sum: f64 = functions.row(place).iter().map(|(at, c)| c * own[usize::from(*at)]).sum();
-                found[row as usize] = if is_odd(up, down) { -sum } else { sum };
+                found[row as usize] = if is_odd { -sum } else { sum };
             }
         }
         Ok(found)
@@ -77,7 +77,7 @@ impl CsfSpace {
 }
 
 /// Determinants of open shells with a projection.
-fn patterns(open: usize, two_sz: i64) -> Option<u128> {
+pub(super) fn patterns(open: usize, two_sz: i64) -> Option<u128> {
     let up = usize::try_from((open as i64 + two_sz) / 2).ok()?;
     binomial(open, up)
 }
@@ -89,6 +89,12 @@ fn determinant(word: Configuration, pattern: u32) -> (Occupation, Occupation) {
     (word.doubly | up, word.doubly | word.singly & !up)
 }
 
+/// The row of the determinant of a configuration and a spin pattern, and whether its coefficient changes sign.
+pub(super) fn determinant_row(space: &Space, word: Configuration, pattern: u32) -> Option<(u64, bool)> {
+    let (up, down) = determinant(word, pattern);
+    space.row(up, down).map(|row| (row, is_odd(up, down)))
+}
+
 /// Whether the creators of a determinant, sorted from the order of orbitals to α before β, change sign.
 fn is_odd(up: Occupation, down: Occupation) -> bool {
     let below = |orbital: usize| (down & ((1 << orbital) - 1)).count_ones();
@@ -97,7 +103,7 @@ fn is_odd(up: Occupation, down: Occupation) -> bool {
 
 /// The configurations of a space, in the order of their first determinants, each of which must have all of its determinants.
 pub(super) fn complete(space: &Space) -> Result<Vec<Configuration>, CsfError> {
-    let two_sz = space.alpha().electrons() as i64 - space.beta().electrons() as i64;
+    let two_sz = space.two_sz();
     let (mut words, mut counts) = (Vec::new(), HashMap::new());
     for row in 0..space.len() {
         let word = Configuration::new(space.determinant(row));

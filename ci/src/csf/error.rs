@@ -33,13 +33,14 @@ pub enum CsfError {
         /// The requested 2Sz.
         two_sz: i64,
     },
-    /// A list of determinants that lacks some of a configuration.
+    /// A space of determinants that lacks some of a configuration.
     #[error(
-        "the list is not spin-complete: it has the determinant `{listed}` and lacks `{missing}`, which occupies the same orbitals, so S² \
-         leads out of it; add the determinant, or leave out basis = \"csf\""
+        "the space is not spin-complete: it has the determinant `{listed}` and lacks `{missing}`, which occupies the same orbitals, so S² \
+         leads out of it; add the determinant to the list; in place of a level of excitation of an open shell take that of basis = \"csf\", \
+         which counts by spatial orbitals; or leave out two_s and basis = \"csf\""
     )]
     Incomplete {
-        /// A determinant of the list.
+        /// A determinant of the space.
         listed: String,
         /// One of the same configuration that is not in it.
         missing: String,
@@ -47,7 +48,7 @@ pub enum CsfError {
     /// More singly occupied orbitals than are coupled.
     #[error(
         "a configuration of the space has {found} singly occupied orbitals, and spins of at most {MOST_OPEN} are coupled: lower the \
-         excitation level, take fewer orbitals, or leave out basis = \"csf\""
+         excitation level, take fewer orbitals, or leave out two_s and basis = \"csf\""
     )]
     OpenShells {
         /// What was found.

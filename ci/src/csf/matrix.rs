@@ -22,7 +22,7 @@ const CHUNK: usize = 16;
 const NON_ZERO_BYTES: u64 = 12;
 
 /// Configurations whose elements are counted: of more every n-th is.
-const COUNTED: usize = 20_000;
+const COUNTED: usize = 4_000;
 
 /// Rows of some configurations, one after another.
 struct Rows {

@@ -22,12 +22,16 @@
 //! | `matrix` | which elements has the matrix, and how many? |
 //! | `determinants` | what is a vector of functions over determinants, and is a list of these complete? |
 //! | `guess` | what does the lowest state look like? |
+//! | `diagonal` | what are the diagonal elements of H? |
 //! | `way` | the way of a stored matrix |
+//! | `direct/` | the ways without a matrix |
 
 mod blocks;
 mod configurations;
 mod coupling;
 mod determinants;
+mod diagonal;
+mod direct;
 mod error;
 mod guess;
 mod matrix;
@@ -37,8 +41,9 @@ mod tests;
 mod way;
 
 use super::count::{Reference, StateCounts};
-use super::space::{Space, check_irreps};
-use configurations::Configurations;
+use super::space::{RestrictedActiveSpace, Restriction, Space, check_irreps};
+use configurations::{Configuration, Configurations};
+pub(super) use direct::CsfDirectWay;
 use eigenforge_runtime::Device;
 pub use error::CsfError;
 pub(super) use matrix::census;
@@ -54,8 +59,8 @@ pub struct CsfSpace {
     orbitals: usize,
     electrons: usize,
     two_s: usize,
-    /// Highest level; `None` if rows are not ordered by level.
-    level: Option<usize>,
+    /// Which configurations are left out; nothing of a list.
+    restriction: Restriction,
     is_list: bool,
     /// Irrep of each orbital and that of the functions, both from 1, if the space has a single one.
     irreps: Option<(Vec<u8>, u8)>,
@@ -68,7 +73,7 @@ impl CsfSpace {
     /// # Errors
     /// A spin that the electrons cannot have; too many functions or open shells.
     pub fn full(orbitals: usize, electrons: usize, two_s: usize) -> Result<CsfSpace, CsfError> {
-        CsfSpace::up_to_level(orbitals, electrons, two_s, None)
+        CsfSpace::new(orbitals, electrons, two_s, Restriction::None)
     }
 
     /// All functions of configurations up to `level` electrons away from the reference: the lowest orbitals doubly, and the
@@ -77,7 +82,21 @@ impl CsfSpace {
     /// # Errors
     /// As of [`CsfSpace::full`].
     pub fn excitations(orbitals: usize, electrons: usize, two_s: usize, level: usize) -> Result<CsfSpace, CsfError> {
-        CsfSpace::up_to_level(orbitals, electrons, two_s, Some(level.min(electrons)))
+        CsfSpace::new(orbitals, electrons, two_s, Restriction::Level(level.min(electrons)))
+    }
+
+    /// All functions of the configurations that restricted orbitals allow.
+    ///
+    /// # Errors
+    /// Restricted orbitals that cannot be; as of [`CsfSpace::full`].
+    pub fn ras(
+        orbitals: usize,
+        electrons: usize,
+        two_s: usize,
+        ras: RestrictedActiveSpace,
+    ) -> Result<CsfSpace, CsfError> {
+        ras.check(orbitals)?;
+        CsfSpace::new(orbitals, electrons, two_s, Restriction::Ras(ras))
     }
 
     /// The functions with spin S of the configurations of a space, each of which must be complete.
@@ -86,7 +105,7 @@ impl CsfSpace {
     /// A determinant that a configuration lacks; no function of this spin.
     pub fn from_space(space: &Space, two_s: usize) -> Result<CsfSpace, CsfError> {
         let electrons = space.alpha().electrons() + space.beta().electrons();
-        let whole = CsfSpace::empty(space.orbitals(), electrons, two_s, None)?;
+        let whole = CsfSpace::empty(space.orbitals(), electrons, two_s, Restriction::None)?;
         let configurations = Configurations::new(determinants::complete(space)?, two_s)?;
         CsfSpace { is_list: true, configurations: Arc::new(configurations), ..whole }.checked()
     }
@@ -100,35 +119,48 @@ impl CsfSpace {
         }
     }
 
-    fn up_to_level(
-        orbitals: usize,
-        electrons: usize,
-        two_s: usize,
-        level: Option<usize>,
-    ) -> Result<CsfSpace, CsfError> {
-        let space = CsfSpace::empty(orbitals, electrons, two_s, level)?;
-        let reference = Reference::high_spin(electrons, two_s);
-        let counts = StateCounts::configuration_state_functions(orbitals, electrons, two_s, reference, &[])?;
-        let most = level.unwrap_or(electrons);
-        let found = counts.cumulative()[most];
+    fn new(orbitals: usize, electrons: usize, two_s: usize, restriction: Restriction) -> Result<CsfSpace, CsfError> {
+        let space = CsfSpace::empty(orbitals, electrons, two_s, restriction)?;
+        let found = space.count()?;
         if found > u128::from(u32::MAX) {
             return Err(CsfError::Rows { found });
         }
         // There are at most as many configurations.
         let bytes = Configurations::BYTES * found as u64;
         Device::cpu().check_memory(&format!("configurations of {found} configuration state functions"), bytes)?;
-        let configurations = Configurations::new(configurations::up_to_level(&space, most), two_s)?;
+        let configurations = Configurations::new(configurations::all(&space), two_s)?;
         CsfSpace { configurations: Arc::new(configurations), ..space }.checked()
     }
 
+    /// Functions by formula.
+    fn count(&self) -> Result<u128, CsfError> {
+        let CsfSpace { orbitals, electrons, two_s, .. } = *self;
+        if let Restriction::Ras(ras) = self.restriction {
+            // Determinants with Sz = S that none of a higher spin have.
+            let of = |two_sz: usize| {
+                let up = (electrons + two_sz) / 2;
+                if up > orbitals || two_sz > electrons {
+                    Some(0)
+                } else {
+                    ras.determinants(orbitals, [up, electrons - up])
+                }
+            };
+            return Ok(of(two_s).zip(of(two_s + 2)).map_or(u128::MAX, |(all, higher)| all.saturating_sub(higher)));
+        }
+        let reference = Reference::high_spin(electrons, two_s);
+        let counts = StateCounts::configuration_state_functions(orbitals, electrons, two_s, reference, &[])?;
+        let most = if let Restriction::Level(level) = self.restriction { level } else { electrons };
+        Ok(counts.cumulative()[most])
+    }
+
     /// Without configurations.
-    fn empty(orbitals: usize, electrons: usize, two_s: usize, level: Option<usize>) -> Result<CsfSpace, CsfError> {
+    fn empty(orbitals: usize, electrons: usize, two_s: usize, restriction: Restriction) -> Result<CsfSpace, CsfError> {
         let both = electrons + two_s;
         if two_s > electrons || !both.is_multiple_of(2) || both / 2 > orbitals {
             return Err(CsfError::Spin { electrons, orbitals, two_s: two_s as i64 });
         }
         let configurations = Arc::new(Configurations::new(Vec::new(), two_s)?);
-        Ok(CsfSpace { orbitals, electrons, two_s, level, is_list: false, irreps: None, configurations })
+        Ok(CsfSpace { orbitals, electrons, two_s, restriction, is_list: false, irreps: None, configurations })
     }
 
     fn checked(self) -> Result<CsfSpace, CsfError> {
@@ -162,6 +194,15 @@ impl CsfSpace {
     /// Number of configurations.
     pub fn configurations(&self) -> u64 {
         self.configurations.words.len() as u64
+    }
+
+    /// Coefficients of all functions over the determinants of a space, zeros included.
+    pub(super) fn coefficients(&self, space: &Space) -> f64 {
+        let of = |word: &Configuration| {
+            let patterns = determinants::patterns(word.open(), space.two_sz()).unwrap_or(0);
+            patterns as f64 * crate::count::spin_functions(word.open(), self.two_s).unwrap_or(0) as f64
+        };
+        self.configurations.words.iter().map(of).sum()
     }
 
     /// 2S.

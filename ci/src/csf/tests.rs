@@ -11,7 +11,7 @@ use eigenforge_runtime::solvers::symmetric_eigen;
 use ndarray::Array2;
 
 /// Integrals without a pattern; those that irreps forbid are 0.
-fn random(orbitals: usize, irreps: &[u8], seed: u64) -> Integrals {
+pub(super) fn random(orbitals: usize, irreps: &[u8], seed: u64) -> Integrals {
     let mut integrals = Integrals { irreps: irreps.to_vec(), ..Integrals::zero(orbitals) };
     let numbers = seeded::vector(integrals.one.len() + integrals.two.len(), seed);
     let mut numbers = numbers.into_iter();
@@ -32,7 +32,7 @@ fn random(orbitals: usize, irreps: &[u8], seed: u64) -> Integrals {
     integrals
 }
 
-fn dense(matrix: &Csr) -> Vec<f64> {
+pub(super) fn dense(matrix: &Csr) -> Vec<f64> {
     let n = matrix.rows();
     let mut found = vec![0.0; n * n];
     for row in 0..n {
@@ -54,7 +54,7 @@ fn close(found: &[f64], expected: &[f64], tolerance: f64, what: &str) {
 }
 
 /// 2S that electrons in orbitals can have.
-fn possible(orbitals: usize, electrons: usize) -> impl Iterator<Item = usize> {
+pub(super) fn possible(orbitals: usize, electrons: usize) -> impl Iterator<Item = usize> {
     (electrons % 2..=electrons.min(2 * orbitals - electrons)).step_by(2)
 }
 
@@ -194,6 +194,44 @@ fn levels_of_excitation_and_lists_agree_with_determinants() {
         let string = |word: Occupation| (0..6).map(|p| if word >> p & 1 == 1 { '1' } else { '0' }).collect::<String>();
         let missing = format!("lacks `{} {}`", string(all[open].0), string(all[open].1));
         assert!(error.to_string().contains(&missing), "{error}, {missing}");
+    }
+}
+
+/// Restricted orbitals: as many functions as the formula has, and the levels of the determinants by spin; with all holes and electrons
+/// allowed they are those of the full space.
+#[test]
+fn restricted_active_spaces_agree_with_determinants() {
+    let irreps = [1, 2, 1, 3, 2, 1];
+    let integrals = random(6, &irreps, 12);
+    for (electrons, two_s, ras, irrep) in [
+        (6, 0, [2, 1, 2, 1], None),
+        (6, 2, [1, 1, 3, 2], None),
+        (5, 1, [2, 2, 2, 2], Some(2)),
+        (4, 0, [0, 0, 4, 1], None),
+        (7, 3, [3, 2, 0, 0], Some(1)),
+        (6, 0, [3, 6, 3, 6], None),
+    ] {
+        let [ras1, holes, ras3, most] = ras;
+        let ras = RestrictedActiveSpace { ras1, holes, ras3, electrons: most };
+        let mut csfs = CsfSpace::ras(6, electrons, two_s, ras).unwrap();
+        assert_eq!(u128::from(csfs.len()), csfs.count().unwrap(), "{ras}");
+        if let Some(irrep) = irrep {
+            csfs = csfs.in_irrep(&irreps, irrep).unwrap();
+        }
+        let space = csfs.determinants(two_s as i64).unwrap();
+        let whole = matrix(&integrals, &space, THRESHOLD).unwrap();
+        let n = whole.rows();
+        let (energies, states) = symmetric_eigen(n, &dense(&whole)).unwrap();
+        let vectors = Array2::from_shape_vec((n, n), states.concat()).unwrap();
+        let of_spin = energies.iter().zip(spins(&space, &vectors).unwrap()).filter(|(_, spin)| spin.two_s == two_s);
+        let own = spectrum(&csfs.matrix(&integrals).unwrap());
+        close(&own, &of_spin.map(|(energy, _)| *energy).collect::<Vec<_>>(), 1e-10, &ras.to_string());
+        // The functions of the determinants as a list.
+        let listed = CsfSpace::from_space(&space, two_s).unwrap();
+        close(&spectrum(&listed.matrix(&integrals).unwrap()), &own, 1e-10, "a list");
+        if holes == 2 * ras1 && most == 2 * ras3 {
+            assert_eq!(csfs.len(), CsfSpace::full(6, electrons, two_s).unwrap().len());
+        }
     }
 }
 

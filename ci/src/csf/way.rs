@@ -28,10 +28,6 @@ impl Way for CsfWay {
         ProductKind::Stored
     }
 
-    fn is_for_csfs(&self) -> bool {
-        true
-    }
-
     fn name(&self) -> &'static str {
         WAY
     }

@@ -1,8 +1,8 @@
 //! Integrals in a space, whose lowest states are wanted, as a solve asks of them.
 
 use super::super::estimate::ProductKind;
-use super::super::storage::{Storage, StoragePlan};
-use super::super::{Census, CsfSpace, Integrals, Space, guess, ways};
+use super::super::storage::{BasisCensus, Storage, StoragePlan};
+use super::super::{CsfSpace, Integrals, Space, guess, ways};
 use super::{CiError, Solve, request};
 use eigenforge_product::ranks::RankPlan;
 use eigenforge_product::sparse::{FormatName, FormatRequest};
@@ -23,7 +23,7 @@ pub struct CiProblem<'a> {
     pub(super) storage: Storage,
     pub(crate) wish: FormatRequest,
     /// What [`CiProblem::storage_plan`] counts in the space, once for all clones.
-    pub(super) census: Arc<OnceLock<Census>>,
+    pub(super) census: Arc<OnceLock<BasisCensus>>,
 }
 
 impl<'a> CiProblem<'a> {

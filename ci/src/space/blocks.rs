@@ -1,13 +1,14 @@
 //! Spaces of products: each α string with all β strings of one label.
 //!
-//! In: label (excitation level, irrep) of each string, the highest level, the requested irrep. Out: row of (α, β) =
-//! start[α, slot of β] + rank of β within its slot, slots being the labels that occur. Rows ascend by (total level, α
-//! string, β string); without levels by (α string, β string).
+//! In: label of each string (excitation level, or holes and electrons of restricted orbitals; irrep), the most of both counts that a
+//! determinant has, the requested irrep. Out: row of (α, β) = start[α, slot of β] + rank of β within its slot, slots being the labels that
+//! occur. Rows ascend by (total counts, α string, β string); without counts by (α string, β string).
 
-/// The label of a string of one spin; level and irrep are 0 if the space does not use them.
+/// The label of a string of one spin; what the space does not use is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Label {
-    pub level: u8,
+    /// Both numbers of its restriction.
+    pub counts: [u8; 2],
     /// From 0.
     pub irrep: u8,
 }
@@ -40,7 +41,7 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    pub(super) fn new(alpha: &[Label], beta: &[Label], level: Option<usize>, irrep: Option<u8>) -> Blocks {
+    pub(super) fn new(alpha: &[Label], beta: &[Label], most: [usize; 2], irrep: Option<u8>) -> Blocks {
         let mut slots: Vec<Label> = beta.to_vec();
         slots.sort_unstable();
         slots.dedup();
@@ -53,11 +54,13 @@ impl Blocks {
         }
         let (mut segments, mut rows) = (Vec::new(), 0);
         let mut start = vec![NONE; alpha.len() * slots.len()];
-        for both in 0..=level.unwrap_or(0) {
+        for both in (0..=most[0]).flat_map(|first| (0..=most[1]).map(move |second| [first, second])) {
             for (rank, label) in alpha.iter().enumerate() {
-                let Some(level) = both.checked_sub(usize::from(label.level)) else { continue };
+                let rest = |at: usize| both[at].checked_sub(usize::from(label.counts[at]));
+                let Some((first, second)) = rest(0).zip(rest(1)) else { continue };
                 let irrep = irrep.map_or(0, |irrep| irrep ^ label.irrep);
-                let Ok(slot) = slots.binary_search(&Label { level: level as u8, irrep }) else { continue };
+                let counts = [first as u8, second as u8];
+                let Ok(slot) = slots.binary_search(&Label { counts, irrep }) else { continue };
                 segments.push(Segment { first: rows, alpha: rank as u32, slot: slot as u16 });
                 start[rank * slots.len() + slot] = rows;
                 rows += members[slot].len() as u64;

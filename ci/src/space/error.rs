@@ -1,6 +1,6 @@
 //! Errors of spaces. Every message has the numbers.
 
-use super::FileError;
+use super::{FileError, RestrictedActiveSpace};
 use crate::strings::MAX_ORBITALS;
 use eigenforge_runtime::DeviceError;
 use std::path::PathBuf;
@@ -63,6 +63,47 @@ pub enum SpaceError {
     Empty {
         /// The requested irrep.
         irrep: u8,
+    },
+    /// More restricted orbitals than there are.
+    #[error(
+        "ras1 = {ras1} and ras3 = {ras3} of {orbitals} orbitals: expected at most {orbitals} together; make one smaller"
+    )]
+    RestrictedOrbitals {
+        /// Orbitals of RAS1.
+        ras1: usize,
+        /// Orbitals of RAS3.
+        ras3: usize,
+        /// Spatial orbitals.
+        orbitals: usize,
+    },
+    /// More holes or electrons than restricted orbitals have places.
+    #[error(
+        "{what} = {found} in {space} = {orbitals} orbitals: expected at most {}, two for each orbital; lower {what}, or raise {space}",
+        2 * orbitals
+    )]
+    RestrictedElectrons {
+        /// `ras1` or `ras3`.
+        space: &'static str,
+        /// Its orbitals.
+        orbitals: usize,
+        /// `holes` or `electrons`.
+        what: &'static str,
+        /// The requested number.
+        found: usize,
+    },
+    /// Restricted orbitals that leave no place for the electrons.
+    #[error(
+        "no determinant of {up} + {down} electrons in {orbitals} orbitals is in a {ras}: raise holes or electrons, or change ras1 or ras3"
+    )]
+    NoPlace {
+        /// The restricted orbitals.
+        ras: RestrictedActiveSpace,
+        /// Spatial orbitals.
+        orbitals: usize,
+        /// α electrons.
+        up: usize,
+        /// β electrons.
+        down: usize,
     },
     /// Not enough memory.
     #[error(transparent)]

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`Space::full`]: every pair | α string, then β string (row = α rank × β strings + β rank) |
 //! | [`Space::excitations`]: up to k electrons away from the reference, the lowest orbitals | k, α string, β string |
+//! | [`Space::ras`]: restricted orbitals | holes in RAS1, electrons in RAS3, α string, β string |
 //! | [`Space::from_file`]: a list | as listed |
 //!
 //! Strings ascend as numbers. Any of these spaces may be restricted to one irreducible representation
@@ -14,6 +15,7 @@
 //! |---|---|
 //! | `blocks` | where is a pair in a space of products of strings? |
 //! | `listed` | where is a pair in a list? |
+//! | `restriction` | which determinants are left out, by level or by restricted orbitals? |
 //! | `file` | what does a file of determinants contain? |
 //! | `error` | what can be wrong? |
 
@@ -21,6 +23,7 @@ mod blocks;
 mod error;
 mod file;
 mod listed;
+mod restriction;
 
 use super::strings::{self, MAX_ORBITALS, Occupation, Strings, occupied};
 use blocks::{Blocks, Label};
@@ -33,6 +36,8 @@ use std::sync::Arc;
 
 pub use error::SpaceError;
 pub use file::FileError;
+pub use restriction::RestrictedActiveSpace;
+pub(super) use restriction::Restriction;
 
 /// How a space is built.
 #[derive(Clone, Debug)]
@@ -57,8 +62,8 @@ pub struct Space {
     orbitals: usize,
     alpha: Arc<Strings>,
     beta: Arc<Strings>,
-    /// Highest level; `None` if rows are not ordered by level.
-    level: Option<usize>,
+    /// What is left out; nothing of a list.
+    restriction: Restriction,
     /// Irrep of each orbital, if the space has a single irrep.
     irreps: Option<Vec<u8>>,
     order: Arc<Order>,
@@ -67,13 +72,23 @@ pub struct Space {
 impl Space {
     /// Full configuration interaction.
     pub fn full(orbitals: usize, up: usize, down: usize) -> Result<Space, SpaceError> {
-        Space::of_strings(orbitals, up, down, None)
+        Space::of_strings(orbitals, up, down, Restriction::None)
     }
 
     /// All determinants up to `level` electrons away from the one of the lowest orbitals: 1 CIS, 2 CISD, and so on.
     pub fn excitations(orbitals: usize, up: usize, down: usize, level: usize) -> Result<Space, SpaceError> {
         let most = |electrons: usize| electrons.min(orbitals.saturating_sub(electrons));
-        Space::of_strings(orbitals, up, down, Some(level.min(most(up) + most(down))))
+        Space::of_strings(orbitals, up, down, Restriction::Level(level.min(most(up) + most(down))))
+    }
+
+    /// All determinants that restricted orbitals allow.
+    ///
+    /// # Errors
+    /// Restricted orbitals that cannot be; no determinant.
+    pub fn ras(orbitals: usize, up: usize, down: usize, ras: RestrictedActiveSpace) -> Result<Space, SpaceError> {
+        ras.check(orbitals)?;
+        let space = Space::of_strings(orbitals, up, down, Restriction::Ras(ras))?;
+        if space.len() == 0 { Err(SpaceError::NoPlace { ras, orbitals, up, down }) } else { Ok(space) }
     }
 
     /// The determinants of a text file: on each line the α and the β occupation string, such as `1110 1100`.
@@ -110,29 +125,39 @@ impl Space {
         let rank = |(up, down): &(Occupation, Occupation)| alpha.rank(*up).zip(beta.rank(*down));
         let pairs: Vec<(u32, u32)> = determinants.iter().filter_map(rank).collect();
         let order = Order::Listed(Listed::new(alpha.words().len(), pairs)?);
-        Ok(Space { orbitals, alpha: alpha.into(), beta: beta.into(), level: None, irreps: None, order: order.into() })
+        Ok(Space {
+            orbitals,
+            alpha: alpha.into(),
+            beta: beta.into(),
+            restriction: Restriction::None,
+            irreps: None,
+            order: order.into(),
+        })
     }
 
-    fn of_strings(orbitals: usize, up: usize, down: usize, level: Option<usize>) -> Result<Space, SpaceError> {
+    fn of_strings(orbitals: usize, up: usize, down: usize, restriction: Restriction) -> Result<Space, SpaceError> {
         check(orbitals, up, down)?;
         let mut bytes = 0u64;
         for electrons in [up, down] {
-            let most = electrons.min(orbitals - electrons);
-            let counts = strings::by_level(orbitals, electrons, most.min(level.unwrap_or(most)));
-            let strings = counts.and_then(|counts| counts.iter().try_fold(0u128, |sum, count| sum.checked_add(*count)));
+            let strings = count_strings(orbitals, electrons, restriction);
             match strings {
                 Some(count) if count < u128::from(u32::MAX) => {
-                    let segments = 1 + level.unwrap_or(0) as u64;
+                    let segments = restriction.most().map(|most| most as u64 + 1).iter().product::<u64>();
                     bytes += count as u64 * (strings::BYTES + segments * blocks::BYTES);
                 }
                 strings => return Err(SpaceError::Strings { strings, electrons, orbitals }),
             }
         }
         Device::cpu().check_memory(&format!("strings of {up} and {down} electrons in {orbitals} orbitals"), bytes)?;
-        let strings = |electrons| Strings::up_to_level(orbitals, electrons, level.unwrap_or(orbitals));
+        let strings = |electrons| match restriction {
+            Restriction::None => Strings::up_to_level(orbitals, electrons, orbitals),
+            Restriction::Level(level) => Strings::up_to_level(orbitals, electrons, level),
+            Restriction::Ras(ras) => Strings::new(electrons, ras.words(orbitals, electrons)),
+        };
         let (alpha, beta) = (strings(up), strings(down));
-        let order = Order::Blocks(Blocks::new(&labels(&alpha, level, None), &labels(&beta, level, None), level, None));
-        Ok(Space { orbitals, alpha: alpha.into(), beta: beta.into(), level, irreps: None, order: order.into() })
+        let label = |strings: &Strings| labels(strings, (restriction, orbitals), None);
+        let order = Order::Blocks(Blocks::new(&label(&alpha), &label(&beta), restriction.most(), None));
+        Ok(Space { orbitals, alpha: alpha.into(), beta: beta.into(), restriction, irreps: None, order: order.into() })
     }
 
     /// The determinants whose irrep is `irrep`, in the same order. `irreps` has one per orbital, from 1, in Molpro's
@@ -157,11 +182,12 @@ impl Space {
                 Space::from_determinants(orbitals, &kept)?
             }
             Order::Blocks(_) => {
-                let slots = 8 * (1 + self.level.unwrap_or(0)) as u64;
+                let slots = 8 * self.restriction.most().map(|most| most as u64 + 1).iter().product::<u64>();
                 let bytes = self.alpha.words().len() as u64 * slots * 8;
                 Device::cpu().check_memory(&format!("the rows of irrep {irrep}"), bytes)?;
-                let label = |strings| labels(strings, self.level, Some(irreps));
-                let blocks = Blocks::new(&label(&self.alpha), &label(&self.beta), self.level, Some(irrep - 1));
+                let label = |strings| labels(strings, (self.restriction, orbitals), Some(irreps));
+                let most = self.restriction.most();
+                let blocks = Blocks::new(&label(&self.alpha), &label(&self.beta), most, Some(irrep - 1));
                 Space { order: Arc::new(Order::Blocks(blocks)), ..self }
             }
         };
@@ -192,10 +218,15 @@ impl Space {
     pub(super) fn identify(&self, hash: &mut blake3::Hasher) {
         let listed = matches!(*self.order, Order::Listed(_));
         let numbers = [self.orbitals, self.alpha.electrons(), self.beta.electrons()];
-        let level = self.level.map_or(u64::MAX, |level| level as u64);
+        let level = self.level().map_or(u64::MAX, |level| level as u64);
         let numbers = numbers.map(|number| number as u64);
         for number in numbers.into_iter().chain([level, self.len(), u64::from(listed)]) {
             hash.update(&number.to_le_bytes());
+        }
+        if let Restriction::Ras(ras) = self.restriction {
+            for number in [ras.ras1, ras.holes, ras.ras3, ras.electrons] {
+                hash.update(&(number as u64).to_le_bytes());
+            }
         }
         hash.update(self.irreps.as_deref().unwrap_or_default());
         for row in 0..if listed { self.len() } else { 1 } {
@@ -219,14 +250,24 @@ impl Space {
         &self.beta
     }
 
+    /// α electrons less β electrons.
+    pub(super) fn two_sz(&self) -> i64 {
+        self.alpha.electrons() as i64 - self.beta.electrons() as i64
+    }
+
     /// Highest excitation level, if rows are ordered by level.
     pub fn level(&self) -> Option<usize> {
-        self.level
+        if let Restriction::Level(level) = self.restriction { Some(level) } else { None }
+    }
+
+    /// Restricted orbitals, if the space has some.
+    pub(super) fn restricted_orbitals(&self) -> Option<RestrictedActiveSpace> {
+        if let Restriction::Ras(ras) = self.restriction { Some(ras) } else { None }
     }
 
     /// Whether it contains every determinant, or every one of its irrep, with rows by α string, then β string.
     pub fn is_complete(&self) -> bool {
-        matches!(*self.order, Order::Blocks(_)) && self.level.is_none()
+        matches!(*self.order, Order::Blocks(_)) && self.restriction == Restriction::None
     }
 
     /// Whether it is a list of determinants.
@@ -310,13 +351,27 @@ fn product(irreps: &[u8], word: Occupation) -> u8 {
     occupied(word).fold(0, |product, orbital| product ^ (irreps[orbital] - 1))
 }
 
-/// Level and irrep of each string, as far as the space uses them.
-fn labels(strings: &Strings, level: Option<usize>, irreps: Option<&[u8]>) -> Vec<Label> {
-    let label = |(rank, word): (usize, &Occupation)| Label {
-        level: level.map_or(0, |_| strings.level(rank)) as u8,
+/// Counts and irrep of each string, as far as the space uses them.
+fn labels(strings: &Strings, (restriction, orbitals): (Restriction, usize), irreps: Option<&[u8]>) -> Vec<Label> {
+    let label = |word: &Occupation| Label {
+        counts: restriction.of_string(*word, orbitals).map(|count| count as u8),
         irrep: irreps.map_or(0, |irreps| product(irreps, *word)),
     };
-    strings.words().iter().enumerate().map(label).collect()
+    strings.words().iter().map(label).collect()
+}
+
+/// Strings of one spin that a restriction leaves; `None` past 128 bits.
+fn count_strings(orbitals: usize, electrons: usize, restriction: Restriction) -> Option<u128> {
+    let most = electrons.min(orbitals - electrons);
+    let up_to = |level: usize| {
+        let counts = strings::by_level(orbitals, electrons, most.min(level))?;
+        counts.iter().try_fold(0u128, |sum, count| sum.checked_add(*count))
+    };
+    match restriction {
+        Restriction::None => up_to(most),
+        Restriction::Level(level) => up_to(level),
+        Restriction::Ras(ras) => ras.strings(orbitals, electrons),
+    }
 }
 
 fn check(orbitals: usize, up: usize, down: usize) -> Result<(), SpaceError> {

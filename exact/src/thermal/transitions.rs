@@ -18,6 +18,7 @@ use eigenforge_core::operator::OperatorError;
 use eigenforge_product::Hamiltonian;
 use eigenforge_runtime::solvers::{KrylovChain, krylov_chain, krylov_vectors, symmetric_eigen};
 use eigenforge_runtime::{Device, SolveError, trace};
+use eigenforge_templates::ScalarType;
 use num_complex::Complex64;
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -181,7 +182,7 @@ impl Model {
         Device::cpu().check_memory(what, bytes).map_err(|error| of_run(error.into()))?;
         let taken: Vec<Vec<f64>> =
             levels.iter().flat_map(|level| &level.states).flat_map(|state| self.directions(state)).collect();
-        let hamiltonian = self.on_device(device, CHAIN_VECTORS).map_err(of_run)?;
+        let hamiltonian = self.on_device(device, ScalarType::F64, CHAIN_VECTORS).map_err(of_run)?;
         let mut prepared: Vec<Vec<PreparedTarget<'_>>> = Vec::new();
         for list in targets {
             let own = list.iter().map(|target| self.prepared(target, options.steps, device));
@@ -205,7 +206,7 @@ impl Model {
         device: &Device,
     ) -> Result<PreparedTarget<'a>, RunError> {
         let size = target.operator.terms().map(|(_, coefficient)| coefficient * coefficient).sum();
-        let hamiltonian = target.model.on_device(device, CHAIN_VECTORS + steps as u64)?;
+        let hamiltonian = target.model.on_device(device, ScalarType::F64, CHAIN_VECTORS + steps as u64)?;
         let action = Action::new(&target.operator, self, &target.model)?;
         Ok(PreparedTarget { model: &target.model, action, hamiltonian, size })
     }
