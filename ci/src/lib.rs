@@ -83,7 +83,7 @@ mod ways;
 pub use count::{CountError, Reference, StateCounts};
 pub use csf::{CsfError, CsfSpace};
 pub use density::products as density_products;
-pub use density::{DensityError, OneBody, TwoBody, TwoBodyElements, write_densities};
+pub use density::{DensityError, OneBody, SpinTwoBody, TwoBody, TwoBodyElements, write_densities};
 pub use direct::{DirectError, full_ci, full_ci_shape};
 pub use eigenforge_product::Hamiltonian;
 pub use error::CiError;
@@ -92,7 +92,7 @@ pub use fcidump::{
     AbelianGroup, FcidumpError, FcidumpHeader, IrrepLabel, OneElectron, OneElectronError, OrbitalSymmetry, Orbsym,
     OrbsymError, SymmetryKeys,
 };
-pub use integrals::{Integrals, pair};
+pub use integrals::{BetaIntegrals, Integrals, pair};
 pub use leading::LeadingDeterminant;
 pub use matrix::{CiHamiltonian, MatrixError, THRESHOLD, matrix};
 pub use molecule::{Molecule, MoleculeError};

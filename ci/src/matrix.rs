@@ -15,9 +15,11 @@ use super::integrals::{Integrals, triangle};
 use super::space::Space;
 use super::string_table::{Rules, Singles, StringTable, pieces, starts};
 use super::strings::occupied;
+use eigenforge_core::operator::Spin;
 use eigenforge_product::sparse::{Csr, CsrError};
 use eigenforge_runtime::{Device, DeviceError};
 use rayon::prelude::*;
+use std::iter::once;
 use std::ops::Range;
 
 /// Default threshold below which elements are dropped, in units of [`Integrals::unit`].
@@ -95,10 +97,12 @@ pub struct CiHamiltonian {
     /// Rows and columns of `coulomb` and `repulsion`.
     pub(super) pairs: usize,
     pub(super) orbitals: usize,
-    /// (pq|rs), all pairs pq and rs: in a row are the couplings of one spin's singles to one single of the other.
+    /// (pq|rs), all pairs pq of an α and rs of a β electron: in a row are the couplings of one single of α to the singles of β.
     pub(super) coulomb: Vec<f64>,
-    /// (pq|rr), pairs pq and orbitals r.
+    /// (pq|rr), pairs pq of an α electron and orbitals r of a β electron.
     pub(super) repulsion: Vec<f64>,
+    /// The same with pq of a β and r of an α electron, if each spin has its own orbitals.
+    pub(super) beta_repulsion: Option<Vec<f64>>,
     /// Product of irreps of each pair of orbitals, from 0; all 0 if the integrals do not obey them.
     pub(super) irreps: Vec<u8>,
     /// Irrep of each orbital, from 0, likewise.
@@ -160,21 +164,24 @@ impl CiHamiltonian {
             true => integrals.irreps.iter().map(|irrep| irrep - 1).collect(),
             false => vec![0; orbitals],
         };
-        let rules = Rules { integrals, irreps: &of_orbital, level: space.level(), listed: space.is_list(), threshold };
-        let alpha = StringTable::new(space.alpha(), &rules, |_| 0)?;
-        let beta = StringTable::new(space.beta(), &rules, |rank| space.slot(rank))?;
-        let coulomb = (0..pairs * pairs).into_par_iter().map(|k| {
-            let (left, right) = (k / pairs, k % pairs);
-            integrals.two[super::integrals::pair(left, right)]
-        });
+        let (irreps, level, listed) = (of_orbital.as_slice(), space.level(), space.is_list());
+        let rules = |spin| Rules { integrals: integrals.of_spin(spin), irreps, level, listed, threshold };
+        let alpha = StringTable::new(space.alpha(), &rules(Spin::Up), |_| 0)?;
+        let beta = StringTable::new(space.beta(), &rules(Spin::Down), |rank| space.slot(rank))?;
+        let coulomb = (0..pairs * pairs).into_par_iter().map(|k| integrals.between(k / pairs, k % pairs));
         let pair_list = || (0..orbitals).flat_map(|p| (0..=p).map(move |q| (p, q)));
+        let repulsion = |spin| -> Vec<f64> {
+            let by_orbital = |pq| (0..orbitals).map(move |r| integrals.felt(spin, pq, once(r)));
+            (0..pairs).flat_map(by_orbital).collect()
+        };
         Ok(CiHamiltonian {
             space: space.clone(),
             threshold,
             pairs,
             orbitals,
             coulomb: coulomb.collect(),
-            repulsion: pair_list().flat_map(|(p, q)| (0..orbitals).map(move |r| integrals.two(p, q, r, r))).collect(),
+            repulsion: repulsion(Spin::Up),
+            beta_repulsion: integrals.is_unrestricted().then(|| repulsion(Spin::Down)),
             irreps: pair_list().map(|(p, q)| of_orbital[p] ^ of_orbital[q]).collect(),
             orbital_irreps: of_orbital.clone(),
             alpha,
@@ -195,13 +202,14 @@ impl CiHamiltonian {
     }
 
     fn energy(&self, pair: &Pair) -> f64 {
-        let between = pair.up.iter().map(|p| self.felt(super::integrals::pair(*p, *p), &pair.down)).sum::<f64>();
+        let felt = |p: &usize| self.felt(&self.repulsion, super::integrals::pair(*p, *p), &pair.down);
+        let between = pair.up.iter().map(felt).sum::<f64>();
         self.alpha.energy[pair.alpha as usize] + self.beta.energy[pair.beta as usize] + between
     }
 
-    /// Σ_r (pq|rr).
-    fn felt(&self, pair: usize, orbitals: &[usize]) -> f64 {
-        let row = &self.repulsion[pair * self.orbitals..(pair + 1) * self.orbitals];
+    /// Σ_r (pq|rr) of the electrons r of the other spin.
+    fn felt(&self, repulsion: &[f64], pair: usize, orbitals: &[usize]) -> f64 {
+        let row = &repulsion[pair * self.orbitals..(pair + 1) * self.orbitals];
         orbitals.iter().map(|r| row[*r]).sum()
     }
 
@@ -215,8 +223,9 @@ impl CiHamiltonian {
             }
         };
         keep(row, self.energy(&pair));
-        self.one_spin(&self.alpha, alpha, &pair.down, |other| self.space.row_of(other, beta), &mut keep);
-        self.one_spin(&self.beta, beta, &pair.up, |other| self.space.row_of(alpha, other), &mut keep);
+        let [up, down] = [&self.repulsion, self.beta_repulsion.as_ref().unwrap_or(&self.repulsion)];
+        self.one_spin((&self.alpha, up), alpha, &pair.down, |other| self.space.row_of(other, beta), &mut keep);
+        self.one_spin((&self.beta, down), beta, &pair.up, |other| self.space.row_of(alpha, other), &mut keep);
         let singles = self.alpha.singles(alpha);
         for (k, other) in singles.target.iter().enumerate() {
             self.both_spins(&singles, k, *other, beta, &mut keep);
@@ -226,7 +235,7 @@ impl CiHamiltonian {
     /// Singles and doubles of one string, including the field of the other spin's electrons.
     fn one_spin(
         &self,
-        table: &StringTable,
+        (table, repulsion): (&StringTable, &[f64]),
         rank: u32,
         onlookers: &[usize],
         row: impl Fn(u32) -> Option<u64>,
@@ -235,7 +244,7 @@ impl CiHamiltonian {
         let singles = table.singles(rank);
         for (k, target) in singles.target.iter().enumerate() {
             if let Some(column) = row(*target) {
-                keep(column, singles.own[k] + singles.sign(k) * self.felt(singles.pair(k), onlookers));
+                keep(column, singles.own[k] + singles.sign(k) * self.felt(repulsion, singles.pair(k), onlookers));
             }
         }
         let (targets, values) = table.doubles(rank);

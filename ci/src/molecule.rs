@@ -11,6 +11,7 @@ use super::{
 };
 use eigenforge_core::words::grouped;
 use eigenforge_runtime::trace;
+use std::path::PathBuf;
 
 /// Integrals and determinants of one problem.
 #[derive(Clone, Debug)]
@@ -52,6 +53,19 @@ pub enum MoleculeError {
     /// Error of the dipole's integrals.
     #[error(transparent)]
     Dipole(#[from] OneElectronError),
+    /// Something that needs one set of orbitals for both spins.
+    #[error(
+        "{what} needs one set of orbitals for both spins, and {} has unrestricted ones (IUHF=1): S² needs their overlap, which the file has \
+         not; {instead}", path.display()
+    )]
+    Unrestricted {
+        /// What was asked for.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What to do.
+        instead: &'static str,
+    },
     /// An integral whose square overflows in double precision.
     #[error(
         "the integrals add up to {sum:e} in magnitude, {largest:e} at most each, expected less than {MOST_MAGNITUDE:e}: are they of a molecule, in Hartree?"
@@ -80,7 +94,7 @@ const MOST_MAGNITUDE: f64 = 1e150;
 
 /// Refuses integrals with which a solver would overflow.
 fn check_magnitudes(integrals: &Integrals) -> Result<(), MoleculeError> {
-    let all = || integrals.one.iter().chain(&integrals.two).chain([&integrals.core]).map(|value| value.abs());
+    let all = || integrals.values().chain([integrals.core]).map(f64::abs);
     let (sum, largest) = (all().sum::<f64>(), all().fold(0.0, f64::max));
     if sum < MOST_MAGNITUDE { Ok(()) } else { Err(MoleculeError::Magnitude { sum, largest }) }
 }
@@ -93,6 +107,10 @@ impl Molecule {
     pub fn read(ci: &CiSpec) -> Result<Molecule, MoleculeError> {
         let _reading = trace::span("generate", "read integrals");
         let header = FcidumpHeader::read(&ci.fcidump)?;
+        if header.unrestricted && ci.basis == CiBasis::Csf {
+            let (what, instead) = ("basis = \"csf\"", "leave `basis` and `two_s` out, and choose n_α − n_β by two_sz");
+            return Err(MoleculeError::Unrestricted { what, path: ci.fcidump.clone(), instead });
+        }
         let rest = || ci.orbitals.unwrap_or(header.orbitals.saturating_sub(ci.frozen));
         let kept = ci.active.as_ref().map_or_else(rest, Vec::len);
         if kept > MAX_ORBITALS && kept <= header.orbitals {
@@ -117,7 +135,8 @@ impl Molecule {
         let irrep = irrep.map_or(String::new(), |irrep| format!(", irrep {}", symmetry.label(irrep)));
         let spin = two_s.map_or(String::new(), |two_s| format!(", 2S = {two_s}"));
         let words = format!("{}{spin}{irrep}{}", ci.space.describe(), window.describe());
-        let dipole = ci.dipole.as_ref().map(|path| OneElectron::read_dipole(path, window.all)).transpose()?;
+        let read = |path| OneElectron::read_dipole(path, window.all, header.unrestricted);
+        let dipole = ci.dipole.as_ref().map(read).transpose()?;
         Ok(Molecule { integrals, space, csfs, words, window, symmetry, dipole })
     }
 
@@ -148,7 +167,8 @@ impl Molecule {
                 count(csfs.configurations())
             )
         });
-        format!("{} of {up} + {down} electrons: {functions}{determinants}", self.words)
+        let orbitals = if self.integrals.is_unrestricted() { ", unrestricted orbitals," } else { "" };
+        format!("{}{orbitals} of {up} + {down} electrons: {functions}{determinants}", self.words)
     }
 }
 

@@ -5,7 +5,7 @@
 //! only if it exceeds the threshold. Excitations are generated and looked up, so that work grows as strings × excitations; those of a list
 //! are found among its strings where that costs less (`links`).
 
-use super::integrals::{Integrals, pair};
+use super::integrals::{SpinIntegrals, pair};
 use super::links;
 use super::slater_condon::{self, Single, same_spin_double, same_spin_energy, same_spin_single};
 use super::strings::{MAX_ORBITALS, Occupation, Strings, occupied};
@@ -75,8 +75,8 @@ impl Singles<'_> {
 
 /// Selection of moves: those that stay within the space's level and, if the integrals obey them, irreps.
 pub(super) struct Rules<'a> {
-    /// Integrals.
-    pub integrals: &'a Integrals,
+    /// Integrals of the electrons' spin.
+    pub integrals: SpinIntegrals<'a>,
     /// Irreps of the orbitals from 0 if every forbidden integral is 0; otherwise all 0.
     pub irreps: &'a [u8],
     /// Highest excitation level of a string.

@@ -130,10 +130,11 @@ impl Problem for MoleculeProblem {
         let (solve, integrals) = (&self.file.solve, &self.molecule.integrals);
         let states = solve.states_text();
         format!(
-            "model    H = E_core + sum h_pq a+_p a_q + 1/2 sum (pq|rs) a+_p a+_r a_s a_q, real orbitals, in Hartree\n         \
+            "model    H = E_core + sum h_pq a+_p a_q + 1/2 sum (pq|rs) a+_p a+_r a_s a_q, real orbitals{}, in Hartree\n         \
              {}: {} orbitals, core energy {}\n{}\
              space    {}\n\
              solve    solver {}, {states}, tolerance {:e} on |Hx - Ex| / |H|, at most {} iterations, seed {}{}\n",
+            if integrals.is_unrestricted() { " of each spin" } else { "" },
             self.file.ci.fcidump.display(),
             integrals.orbitals,
             energy_text(integrals.core, 0.0),

@@ -304,10 +304,60 @@ fn what_cannot_be_solved_is_refused() {
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(said.contains(part), "{more}: {said}");
     }
-    std::fs::write(path.join("uhf"), "&FCI NORB=2,NELEC=2,MS2=0,IUHF=1 &END\n").unwrap();
-    std::fs::write(path.join("uhf.toml"), "[ci]\nfcidump = \"uhf\"\n").unwrap();
-    let output = run(&["solve", path.join("uhf.toml").to_str().unwrap(), "--device", "cpu"]);
-    assert!(output.status.code() == Some(2) && stderr(&output).contains("IUHF"), "{}", stderr(&output));
+    std::fs::write(path.join("ghf"), "&FCI NORB=2,NELEC=2,MS2=0,GHF=1 &END\n").unwrap();
+    std::fs::write(path.join("ghf.toml"), "[ci]\nfcidump = \"ghf\"\n").unwrap();
+    let output = run(&["solve", path.join("ghf.toml").to_str().unwrap(), "--device", "cpu"]);
+    assert!(output.status.code() == Some(2) && stderr(&output).contains("spin-orbital"), "{}", stderr(&output));
+    std::fs::write(path.join("three.txt"), "0.0 0 0 0 0\n".repeat(3)).unwrap();
+    for (more, part) in [
+        ("basis = \"csf\"\n", "basis = \"csf\" needs one set of orbitals for both spins"),
+        ("dipole = \"three.txt\"\n", "six components, x, y and z over the orbitals of α electrons"),
+        ("[dmrg]\nstates = 20\n", "leave [dmrg] out"),
+    ] {
+        let input = file(path, "NH2_sto3g_uhf", more);
+        let output = run(&["solve", &input, "--device", "cpu"]);
+        let said = stderr(&output).replace('\n', " ").replace("│", " ");
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(output.status.code() == Some(2) && said.contains(part), "{more}: {said}");
+    }
+}
+
+/// Orbitals of each spin: PySCF's energies and dipole (tests/data/ci/unrestricted.json) in every storage on cores and the simulated card;
+/// no spins, densities by spin; `count` and `inspect`.
+#[test]
+fn unrestricted_orbitals() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = super::gallery::root().join("tests/data/ci");
+    let cases: Value = serde_json::from_str(&std::fs::read_to_string(root.join("unrestricted.json")).unwrap()).unwrap();
+    let case = &cases["cases"][1];
+    let dipole = root.join("NH2_sto3g_uhf.dipole");
+    let out = folder.path().join("out");
+    for (device, storage) in [("cpu", "direct"), ("cpu", "stored"), ("sim", "direct")] {
+        if device == "sim" && testing::simulator().is_none() {
+            continue;
+        }
+        let certify = device == "cpu";
+        let more = format!(
+            "states = 3\nstorage = \"{storage}\"\ndipole = {dipole:?}\ndensity = true\n[solve]\ncertify = {certify}\n"
+        );
+        let input = file(folder.path(), "NH2_sto3g_uhf", &more);
+        let found = solved(&[&input, "--device", device, "--output", out.to_str().unwrap(), "--vectors", "--force"]);
+        assert_close(&numbers(&found["energies"]), &numbers(&case["energies"]), 1e-8);
+        assert_close(&numbers(&found["dipole"]), &numbers(&case["dipole"]), 1e-6);
+        assert_eq!((numbers(&found["s_squared"]), numbers(&found["natural_occupations"])), (vec![], vec![]));
+        assert_eq!(found["storage"], storage, "{found}");
+        let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(out.join("density.npz")).unwrap()).unwrap();
+        let names = ["gamma_alpha", "gamma_beta", "gamma_two_alpha", "gamma_two_beta", "gamma_two_mixed"];
+        assert!(names.iter().all(|name| npz.by_name::<ndarray::OwnedRepr<f64>, ndarray::IxDyn>(name).is_ok()));
+    }
+    let input = file(folder.path(), "NH2_sto3g_uhf", "space = \"cisd\"\n");
+    for stage in ["ir", "cost", "plan", "cuda"] {
+        let output = run(&["inspect", &input, "--stage", stage]);
+        assert_eq!(output.status.code(), Some(0), "{stage}: {}", stderr(&output));
+    }
+    let output = run(&["count", root.join("NH2_sto3g_uhf.FCIDUMP").to_str().unwrap()]);
+    let said = stdout(&output);
+    assert!(said.contains("unrestricted, 2Sz = 1") && said.contains("735"), "{said}");
 }
 
 /// Configuration state functions: the triplets of water, with whole numbers of ⟨S²⟩ where determinants with the same 2Sz have singlets too,

@@ -7,7 +7,8 @@
 //!   E = E_core + Σ h_pq γ_pq + ½ Σ (pq|rs) Γ_pqrs, γ = γ^α + γ^β ([`energy`]).
 //!
 //! Traces: Σ γ^σ_pp = n_σ, Σ_r Γ_pqrr = (N − 1) γ_pq. Several vectors are averaged: the states of one level, so that
-//! the result does not depend on which vectors span it. Vectors count as if they were normalised.
+//! the result does not depend on which vectors span it. Vectors count as if they were normalised. Where each spin has its own orbitals, γ and Γ
+//! have no sum over spins: γ^α, γ^β, and Γ by the spins of both electrons ([`SpinTwoBody`]).
 //!
 //! | file | question it answers |
 //! |---|---|
@@ -15,9 +16,11 @@
 //! | `gram` | how are a state's remainders multiplied? |
 //! | `products` | what is the average of a product of up to two electrons? |
 //! | `elements` | which elements of Γ are distinct? |
+//! | `by_spin` | what are the two-body matrices where each spin has its own orbitals? |
 //! | `window` | what are the matrices in all orbitals, frozen ones in front? |
 //! | `file` | how are they written? |
 
+mod by_spin;
 mod elements;
 mod error;
 mod file;
@@ -34,6 +37,7 @@ use ndarray::{Array2, Array4, ArrayRef1, ArrayRef2, CowArray, Ix2, s};
 use rayon::prelude::*;
 use removal::pair_label;
 
+pub use by_spin::SpinTwoBody;
 pub use elements::TwoBodyElements;
 pub use error::DensityError;
 pub use file::write_densities;
@@ -126,21 +130,15 @@ impl TwoBody {
             }
         });
         drop(both);
-        let pairs = n * n.saturating_sub(1) / 2;
         for electrons in [[2, 0], [0, 2]] {
-            let same = gram(space, electrons, &products, true)?;
-            values.par_chunks_mut(n.max(1)).enumerate().for_each(|(pqr, values)| {
-                let (p, q, r) = (pqr / (n * n), pqr / n % n, pqr % n);
-                let Some((row, left)) = ordered(r, p) else { return };
-                for (s, value) in values.iter_mut().enumerate() {
-                    if let Some((column, right)) = ordered(s, q) {
-                        *value += left * right * same[row * pairs + column];
-                    }
-                }
-            });
+            add_same_spin(&gram(space, electrons, &products, true)?, n, &mut values);
         }
-        let values = Array4::from_shape_vec([n; 4], values);
-        Ok(TwoBody { values: values.unwrap_or_else(|_| unreachable!("it was allocated for these orbitals")) })
+        Ok(TwoBody { values: four_indices(n, values) })
+    }
+
+    /// Its array of density.npz, by name.
+    pub fn arrays(&self) -> Vec<(&'static str, &Array4<f64>)> {
+        vec![("gamma_two", &self.values)]
     }
 
     /// Spatial orbitals.
@@ -165,6 +163,25 @@ impl TwoBody {
         let double: Vec<f64> = (0..n * n).into_par_iter().map(row).collect();
         Ok(integrals.core * one.overlap + single + 0.5 * double.iter().sum::<f64>())
     }
+}
+
+/// Γ_pqrs += ⟨a†_p a†_r a_s a_q⟩ of electrons of one spin, from the Gram matrix of two that leave.
+fn add_same_spin(same: &[f64], n: usize, values: &mut [f64]) {
+    let pairs = n * n.saturating_sub(1) / 2;
+    values.par_chunks_mut(n.max(1)).enumerate().for_each(|(pqr, values)| {
+        let (p, q, r) = (pqr / (n * n), pqr / n % n, pqr % n);
+        let Some((row, left)) = ordered(r, p) else { return };
+        for (s, value) in values.iter_mut().enumerate() {
+            if let Some((column, right)) = ordered(s, q) {
+                *value += left * right * same[row * pairs + column];
+            }
+        }
+    });
+}
+
+/// An n × n × n × n array of its elements.
+fn four_indices(n: usize, values: Vec<f64>) -> Array4<f64> {
+    Array4::from_shape_vec([n; 4], values).unwrap_or_else(|_| unreachable!("it was allocated for these orbitals"))
 }
 
 /// Label of a_a a_b and its sign against that of the ordered pair; none where a = b.

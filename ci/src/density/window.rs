@@ -40,35 +40,57 @@ impl TwoBody {
             let what = "the two-body matrix";
             return Err(DensityError::Orbitals { what, found: self.orbitals(), expected: one.orbitals() });
         }
-        let OrbitalWindow { core, active, all: n } = window;
+        let OrbitalWindow { active, all: n, .. } = window;
         let bytes = 8 * (*n as u64).pow(4);
         Device::cpu().check_memory(&format!("a two-body density matrix of {n} orbitals"), bytes)?;
         let mut all = Array4::zeros([*n; 4]);
-        let mut add = |p: usize, q: usize, r: usize, s: usize, value: f64| {
-            all[[p, q, r, s]] += value;
-        };
-        let total = one.total();
-        for i in core.iter().copied() {
-            for j in core.iter().copied() {
-                add(i, i, j, j, 4.0 * one.overlap);
-                add(i, j, j, i, -2.0 * one.overlap);
-            }
-            for ((p, q), value) in total.indexed_iter() {
-                let (p, q) = (active[p], active[q]);
-                add(i, i, p, q, 2.0 * value);
-                add(p, q, i, i, 2.0 * value);
-                add(p, i, i, q, -value);
-                add(i, q, p, i, -value);
+        let spins = [&one.alpha, &one.beta];
+        for (left, gamma) in spins.iter().enumerate() {
+            for (right, other) in spins.iter().enumerate() {
+                add_core(&mut all, window, [gamma, other], (one.overlap, left == right));
             }
         }
         for ((p, q, r, s), value) in self.values.indexed_iter() {
-            all[[active[p], active[q], active[r], active[s]]] = *value;
+            all[[active[p], active[q], active[r], active[s]]] += *value;
         }
         Ok(TwoBody { values: all })
     }
 }
 
-fn check(window: &OrbitalWindow, expected: usize) -> Result<(), DensityError> {
+/// Adds the elements Γ^στ_pqrs of two electrons of which one at least is in the core: of γ^σ and γ^τ in the active orbitals, with
+/// `overlap` the norm of the state, and with exchange if σ = τ.
+pub(super) fn add_core(
+    all: &mut Array4<f64>,
+    OrbitalWindow { core, active, .. }: &OrbitalWindow,
+    [left, right]: [&Array2<f64>; 2],
+    (overlap, exchange): (f64, bool),
+) {
+    let mut add = |p: usize, q: usize, r: usize, s: usize, value: f64| all[[p, q, r, s]] += value;
+    for i in core.iter().copied() {
+        for j in core.iter().copied() {
+            add(i, i, j, j, overlap);
+            if exchange {
+                add(i, j, j, i, -overlap);
+            }
+        }
+        for ((p, q), value) in right.indexed_iter() {
+            let (p, q) = (active[p], active[q]);
+            add(i, i, p, q, *value);
+            if exchange {
+                add(p, i, i, q, -value);
+            }
+        }
+        for ((p, q), value) in left.indexed_iter() {
+            let (p, q) = (active[p], active[q]);
+            add(p, q, i, i, *value);
+            if exchange {
+                add(i, q, p, i, -value);
+            }
+        }
+    }
+}
+
+pub(super) fn check(window: &OrbitalWindow, expected: usize) -> Result<(), DensityError> {
     let (what, found) = ("the window", window.active.len());
     if found == expected { Ok(()) } else { Err(DensityError::Orbitals { what, found, expected }) }
 }

@@ -122,9 +122,10 @@ pub enum FcidumpError {
         /// What the key means.
         meaning: &'static str,
     },
-    /// Unrestricted, complex or spin-orbital integrals, by a key of the namelist.
+    /// Complex or spin-orbital integrals, by a key of the namelist.
     #[error(
-        "line {line}: {key} says that these are {kind} integrals; only one set of real orbitals for both spins is read"
+        "line {line}: {key} says that these are {kind} integrals; real orbitals are read, one set for both spins or, with IUHF=1 and its five \
+         blocks, one for each spin"
     )]
     Kind {
         /// Line, from 1.
@@ -243,6 +244,59 @@ pub enum FcidumpError {
     Truncated {
         /// Line, from 1.
         line: u64,
+    },
+    /// An integral in a block of others.
+    #[error(
+        "line {line}: {name} in block {number} of an unrestricted file (IUHF=1), which has {expected}; the blocks are (ij|kl) of αα, ββ, αβ, h_ij \
+         of α, of β, each ended by `0.0 0 0 0 0`, and the core energy: is a block missing, or are they in another order?"
+    )]
+    Block {
+        /// Line, from 1.
+        line: u64,
+        /// Which integral.
+        name: String,
+        /// The block, from 1.
+        number: usize,
+        /// What is in it.
+        expected: &'static str,
+    },
+    /// A number in the line that ends a block.
+    #[error(
+        "line {line}: {value} ends block {number}, {block}, of an unrestricted file (IUHF=1), expected `0.0 0 0 0 0`; the core energy comes \
+         after five blocks: is one missing?"
+    )]
+    BlockEnd {
+        /// Line, from 1.
+        line: u64,
+        /// What was found.
+        value: f64,
+        /// The block, from 1.
+        number: usize,
+        /// What is in it.
+        block: &'static str,
+    },
+    /// A file that ends within its blocks.
+    #[error(
+        "the file ends in line {line} after {ended} of the five blocks of an unrestricted file (IUHF=1), in that of {block}; each ends with \
+         `0.0 0 0 0 0`, and the core energy follows: it seems cut off, or a block is missing"
+    )]
+    MissingBlocks {
+        /// Line, from 1.
+        line: u64,
+        /// Blocks that have ended.
+        ended: usize,
+        /// What is in the next.
+        block: &'static str,
+    },
+    /// More than the blocks of an unrestricted file.
+    #[error("line {line}: {name} after the core energy (line {core}), which is the last line of an unrestricted file (IUHF=1)")]
+    AfterCore {
+        /// Line, from 1.
+        line: u64,
+        /// Which integral.
+        name: String,
+        /// Line of the core energy.
+        core: u64,
     },
     /// Only a namelist.
     #[error("the namelist ends in line {line}, and no integrals follow")]

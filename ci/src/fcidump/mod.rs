@@ -12,17 +12,21 @@
 //! | 0 0 0 0 | energy of nuclei and frozen cores; required, because a truncated file lacks it |
 //!
 //! Real orbitals, eightfold symmetry: each integral once, or also any of its symmetric copies if they agree to 1e-10.
-//! Unrestricted, complex and spin-orbital files are refused by name, as is everything else that does not fit, with its line.
+//! With `IUHF=1` each spin has its own orbitals, and the file has five blocks, in the order of Molpro and block2: (ij|kl) of two α electrons,
+//! of two β electrons, of an α (ij) and a β electron (kl), h_ij of α, h_ij of β. Each ends with `0.0 0 0 0 0`; the core energy follows.
+//! Complex and spin-orbital files are refused by name, as is everything else that does not fit, with its line.
 //!
 //! | file | question it answers |
 //! |---|---|
 //! | `header` | what does the namelist contain? |
 //! | `orbsym`, `group` | which irreps do the numbers of ORBSYM mean, and what are their names? |
 //! | `entries` | what does a line of numbers mean? |
+//! | `collected` | which integrals have been read, and do copies agree? |
 //! | `write` | how is it written? |
 //! | `error` | what can be wrong with it? |
 //! | `one_electron` | what does a file of one-electron operators, such as a dipole, contain? |
 
+mod collected;
 mod entries;
 mod error;
 mod group;
@@ -31,10 +35,11 @@ mod one_electron;
 mod orbsym;
 mod write;
 
-use super::integrals::{Integrals, pair, triangle};
+use super::integrals::{Integrals, triangle};
 use eigenforge_runtime::Device;
 use eigenforge_runtime::input_file::{FileKind, Lines, TextFile};
-use entries::{Entry, Place};
+use collected::Collected;
+use entries::Entry;
 use std::io::BufRead;
 use std::path::Path;
 
@@ -106,10 +111,7 @@ impl Integrals {
         if entries == 0 {
             return Err(FcidumpError::NoIntegrals { line: lines.number() });
         }
-        if collected.core_line == 0 {
-            return Err(FcidumpError::Truncated { line: lines.number() });
-        }
-        let mut integrals = collected.integrals;
+        let mut integrals = collected.finish(lines.number())?;
         let symmetry = header.symmetry(keys, Some(&integrals))?;
         integrals.irreps.clone_from(&symmetry.irreps);
         Ok((integrals, symmetry))
@@ -143,7 +145,9 @@ impl FcidumpHeader {
     /// Refuses integrals that the file cannot contain, before they are allocated.
     fn check_room(&self, bytes: Option<u64>) -> Result<(), FcidumpError> {
         // A value, and the number of its line.
-        let needed = 12 * triangle(triangle(self.orbitals)) as u64;
+        let pairs = triangle(self.orbitals);
+        let each = if self.unrestricted { 2 * triangle(pairs) + pairs * pairs } else { triangle(pairs) };
+        let needed = 12 * each as u64;
         if let Some(bytes) = bytes
             && needed > ROOM.saturating_add(bytes.saturating_mul(ROOM_PER_BYTE))
         {
@@ -155,61 +159,4 @@ impl FcidumpHeader {
 
 fn open(path: &Path) -> Result<TextFile, FcidumpError> {
     TextFile::open(path, FileKind::INTEGRALS).map_err(|source| FcidumpError::Io { path: path.to_owned(), source })
-}
-
-/// What has been read so far, with its line; line 0 if nothing was read.
-struct Collected {
-    integrals: Integrals,
-    core_line: u64,
-    one_line: Vec<u32>,
-    two_line: Vec<u32>,
-}
-
-impl Collected {
-    fn new(header: &FcidumpHeader) -> Collected {
-        let mut integrals = Integrals::zero(header.orbitals);
-        integrals.electrons = header.electrons;
-        integrals.two_sz = header.two_sz;
-        let pairs = triangle(header.orbitals);
-        Collected { integrals, core_line: 0, one_line: vec![0; pairs], two_line: vec![0; triangle(pairs)] }
-    }
-
-    fn add(&mut self, entry: Entry, line: u64) -> Result<(), FcidumpError> {
-        let (held, held_line) = match entry.place {
-            Place::OrbitalEnergy => return Ok(()),
-            Place::Core => {
-                let old = (self.core_line > 0).then_some((self.integrals.core, self.core_line));
-                agree(old, &entry, line)?;
-                if old.is_none() {
-                    (self.integrals.core, self.core_line) = (entry.value, line);
-                }
-                return Ok(());
-            }
-            Place::One(i, j) => {
-                let at = pair(i, j);
-                (&mut self.integrals.one[at], &mut self.one_line[at])
-            }
-            Place::Two(i, j, k, l) => {
-                let at = pair(pair(i, j), pair(k, l));
-                (&mut self.integrals.two[at], &mut self.two_line[at])
-            }
-        };
-        if *held_line > 0 {
-            return agree(Some((*held, u64::from(*held_line))), &entry, line);
-        }
-        // A file of over 4 billion lines contains repetitions; its later lines get the largest number.
-        (*held, *held_line) = (entry.value, u32::try_from(line).unwrap_or(u32::MAX));
-        Ok(())
-    }
-}
-
-/// Refuses a value that differs from the one already read.
-fn agree(old: Option<(f64, u64)>, entry: &Entry, second: u64) -> Result<(), FcidumpError> {
-    let Some((old, first)) = old else { return Ok(()) };
-    let scale = old.abs().max(entry.value.abs()).max(1.0);
-    if (old - entry.value).abs() > AGREEMENT * scale {
-        let name = entry.place.to_string();
-        return Err(FcidumpError::Conflict { first, second, name, old, new: entry.value });
-    }
-    Ok(())
 }

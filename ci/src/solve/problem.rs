@@ -66,7 +66,7 @@ impl Eigenproblem for CiProblem<'_> {
     /// A hash of the integrals and the determinants.
     fn identity(&self) -> String {
         let mut hash = blake3::Hasher::new();
-        for number in self.integrals.one.iter().chain(&self.integrals.two) {
+        for number in self.integrals.values() {
             hash.update(&number.to_le_bytes());
         }
         self.space.identify(&mut hash);

@@ -7,7 +7,8 @@ use super::transitions::Transitions;
 use super::{BringVectors, WriteFile};
 use crate::Error;
 use crate::ci::{
-    CiProblem, CiSolution, CiSpec, NaturalOrbitals, OneBody, Space, TwoBody, natural_orbitals, write_densities,
+    CiProblem, CiSolution, CiSpec, Molecule, NaturalOrbitals, OneBody, Space, SpinTwoBody, TwoBody, natural_orbitals,
+    write_densities,
 };
 use crate::input::SolveSpec;
 use crate::problem::{MoleculeProblem, Problem};
@@ -109,7 +110,11 @@ impl<'p> Diagonalised<'p, f64> for MoleculeProblem {
                 .with_statistics(molecule.space.len()),
             leading_determinants: levels.leading.clone(),
             s_squared: levels.s_squared.clone(),
-            natural_occupations: properties.iter().flat_map(|found| &found.natural.occupations).copied().collect(),
+            natural_occupations: properties
+                .iter()
+                .filter_map(|found| found.natural.as_ref())
+                .flat_map(|natural| natural.occupations.to_vec())
+                .collect(),
             dipole: properties.as_ref().and_then(|found| found.dipole.clone()),
             dipoles: levels.dipoles.clone(),
             transitions: transitions.iter().flat_map(|found| &found.records).cloned().collect(),
@@ -139,7 +144,8 @@ impl<'p> Diagonalised<'p, f64> for MoleculeProblem {
 struct Properties {
     /// Averages over the level, in the orbitals of the space.
     one: OneBody,
-    natural: NaturalOrbitals,
+    /// Of one set of orbitals for both spins: γ^α + γ^β of two needs their overlap.
+    natural: Option<NaturalOrbitals>,
     dipole: Option<Vec<f64>>,
 }
 
@@ -148,7 +154,8 @@ impl Properties {
         let _properties = trace::span("observables", "densities");
         let molecule = &problem.molecule;
         let one = OneBody::new(&molecule.space, lowest)?;
-        let natural = natural_orbitals(&one, &molecule.integrals.irreps)?;
+        let is_usual = !molecule.integrals.is_unrestricted();
+        let natural = is_usual.then(|| natural_orbitals(&one, &molecule.integrals.irreps)).transpose()?;
         let dipole = molecule.dipole_moment(&one)?;
         Ok(Properties { one, natural, dipole })
     }
@@ -163,9 +170,14 @@ impl Properties {
     ) -> Result<PathBuf, Error> {
         let molecule = &problem.molecule;
         let one = self.one.in_all_orbitals(&molecule.window)?;
-        let two = TwoBody::new(&molecule.space, lowest)?.in_all_orbitals(&self.one, &molecule.window)?;
+        let Molecule { space, window, integrals, .. } = molecule;
+        if integrals.is_unrestricted() {
+            let two = SpinTwoBody::new(space, lowest)?.in_all_orbitals(&self.one, window)?;
+            return Ok(write_densities(folder, &one, &two.arrays(), None, transitions)?);
+        }
+        let two = TwoBody::new(space, lowest)?.in_all_orbitals(&self.one, window)?;
         let natural = natural_orbitals(&one, &molecule.symmetry.irreps)?;
-        Ok(write_densities(folder, &one, Some(&two), Some(&natural), transitions)?)
+        Ok(write_densities(folder, &one, &two.arrays(), Some(&natural), transitions)?)
     }
 }
 

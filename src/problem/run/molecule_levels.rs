@@ -38,13 +38,13 @@ pub(super) struct MoleculeLevels {
     pub states: Array2<f64>,
     /// An orthonormal basis of the lowest level, one vector per row.
     pub lowest: Array2<f64>,
-    /// ⟨S²⟩ of each returned state.
+    /// ⟨S²⟩ of each returned state; none of unrestricted orbitals.
     pub s_squared: Vec<f64>,
     /// The leading determinants of each returned state.
     pub leading: Vec<Vec<LeadingDeterminant>>,
     /// The dipole of each level.
     pub dipoles: Vec<Vec<f64>>,
-    /// The spins of each level.
+    /// The spins of each level; likewise.
     pub spins: Vec<LevelSpinRecord>,
     /// States that have no definite spin.
     pub warnings: Vec<String>,
@@ -97,7 +97,9 @@ impl MoleculeLevels {
     ) -> Result<(), Error> {
         let (is_lowest, first) = (self.returned.is_empty(), self.returned.iter().sum::<usize>());
         self.returned.push(level.returned);
-        let states = match wanted.averages {
+        // S² of unrestricted orbitals needs the overlap of both sets.
+        let has_spins = !wanted.molecule.integrals.is_unrestricted();
+        let states = match wanted.averages && has_spins {
             true => {
                 let _spins = trace::span("observables", "spins of a level");
                 let sharp = SharpLevel::new(space, vectors)?;
@@ -108,17 +110,19 @@ impl MoleculeLevels {
                 let warnings =
                     (0..level.returned).filter_map(|member| Some((member, sharp.warning(member, level.complete)?)));
                 self.warnings.extend(warnings.map(|(member, text)| format!("state {}: {text}", first + member)));
-                let returned = sharp.states.rows().into_iter().take(level.returned);
-                let leading = |row: ArrayView1<f64>| LeadingDeterminant::list(space, &row, MOST_LEADING, LEAST_WEIGHT);
-                self.leading.extend(returned.map(leading));
-                if wanted.molecule.dipole.is_some() {
-                    let one = OneBody::new(space, &sharp.states)?;
-                    self.dipoles.extend(wanted.molecule.dipole_moment(&one)?);
-                }
                 sharp.states
             }
             false => vectors,
         };
+        if wanted.averages {
+            let returned = states.rows().into_iter().take(level.returned);
+            let leading = |row: ArrayView1<f64>| LeadingDeterminant::list(space, &row, MOST_LEADING, LEAST_WEIGHT);
+            self.leading.extend(returned.map(leading));
+            if wanted.molecule.dipole.is_some() {
+                let one = OneBody::new(space, &states)?;
+                self.dipoles.extend(wanted.molecule.dipole_moment(&one)?);
+            }
+        }
         if wanted.states {
             if is_lowest {
                 self.states = Array2::zeros((all, states.ncols()));
