@@ -17,7 +17,8 @@ pub(super) fn take_out(integrals: &Integrals, electrons: usize) -> (Cow<'_, Inte
     let (n, orbitals) = (electrons as f64, 0..integrals.orbitals);
     let density = |p| pair(p, p);
     let potential: Vec<usize> = orbitals.clone().map(density).collect();
-    let charging = orbitals.clone().flat_map(|p| (0..=p).map(move |q| pair(density(p), density(q)))).collect::<Vec<_>>();
+    let charging =
+        orbitals.clone().flat_map(|p| (0..=p).map(move |q| pair(density(p), density(q)))).collect::<Vec<_>>();
     let pairs = triangle(integrals.orbitals);
     let mixed: Vec<usize> =
         orbitals.clone().flat_map(|p| orbitals.clone().map(move |q| density(p) * pairs + density(q))).collect();
@@ -30,7 +31,8 @@ pub(super) fn take_out(integrals: &Integrals, electrons: usize) -> (Cow<'_, Inte
         return (Cow::Borrowed(integrals), constant);
     }
     let mut rest = integrals.clone();
-    let less = |values: &mut Vec<f64>, places: &[usize], common| places.iter().for_each(|place| values[*place] -= common);
+    let less =
+        |values: &mut Vec<f64>, places: &[usize], common| places.iter().for_each(|place| values[*place] -= common);
     less(&mut rest.one, &potential, one);
     less(&mut rest.two, &charging, two);
     if let Some(beta) = &mut rest.beta {

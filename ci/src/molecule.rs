@@ -3,21 +3,31 @@
 //! In: a [`CiSpec`]. Out: [`Molecule`].
 
 use super::fcidump::{FcidumpHeader, OrbitalSymmetry, OrbsymError};
+use super::operator::{electrons, term_by_term};
+use super::orbital_number::OrbitalNumber;
 use super::spec::{CiBasis, CiSpec, SpaceSpec};
 use super::strings::MAX_ORBITALS;
 use super::{
-    CsfError, CsfSpace, DensityError, FcidumpError, Integrals, OneBody, OneElectron, OneElectronError, OrbitalWindow,
-    Space, SpaceError, WindowError,
+    CsfError, CsfSpace, DensityError, FcidumpError, FileIntegrals, Integrals, OneBody, OneElectron, OneElectronError,
+    OrbitalWindow, Space, SpaceError, WindowError,
 };
+use eigenforge_core::operator::{MatrixStorage, Operator};
 use eigenforge_core::words::grouped;
+use eigenforge_product::sparse::FormatName;
 use eigenforge_runtime::trace;
+use num_complex::Complex64;
 use std::path::PathBuf;
 
 /// Integrals and determinants of one problem.
 #[derive(Clone, Debug)]
 pub struct Molecule {
-    /// With frozen cores folded in and other orbitals removed.
+    /// With frozen cores folded in and other orbitals removed. Over complex orbitals these have no values, but numbers of orbitals and
+    /// electrons, irreps and core energy.
     pub integrals: Integrals,
+    /// The integrals over complex orbitals, if the file has such.
+    pub complex: Option<Box<Integrals<Complex64>>>,
+    /// Whether real integrals were written as complex numbers.
+    pub from_complex: bool,
     /// The determinants.
     pub space: Space,
     /// The configuration state functions among which states are searched, in place of all determinants.
@@ -53,6 +63,16 @@ pub enum MoleculeError {
     /// Error of the dipole's integrals.
     #[error(transparent)]
     Dipole(#[from] OneElectronError),
+    /// Something that needs real orbitals.
+    #[error("{what} needs real orbitals, and {} has complex ones, (re,im) i j k l; {instead}", path.display())]
+    Complex {
+        /// What was asked for.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What to do.
+        instead: &'static str,
+    },
     /// Something that needs one set of orbitals for both spins.
     #[error(
         "{what} needs one set of orbitals for both spins, and {} has unrestricted ones (IUHF=1): S² needs their overlap, which the file has \
@@ -93,8 +113,8 @@ pub enum MoleculeError {
 const MOST_MAGNITUDE: f64 = 1e150;
 
 /// Refuses integrals with which a solver would overflow.
-fn check_magnitudes(integrals: &Integrals) -> Result<(), MoleculeError> {
-    let all = || integrals.values().chain([integrals.core]).map(f64::abs);
+fn check_magnitudes<T: OrbitalNumber>(integrals: &Integrals<T>) -> Result<(), MoleculeError> {
+    let all = || integrals.values().map(OrbitalNumber::size).chain([integrals.core.abs()]);
     let (sum, largest) = (all().sum::<f64>(), all().fold(0.0, f64::max));
     if sum < MOST_MAGNITUDE { Ok(()) } else { Err(MoleculeError::Magnitude { sum, largest }) }
 }
@@ -116,15 +136,29 @@ impl Molecule {
         if kept > MAX_ORBITALS && kept <= header.orbitals {
             return Err(SpaceError::Orbitals { found: kept }.into());
         }
-        let (mut integrals, symmetry) = Integrals::read_with(&ci.fcidump, ci.symmetry)?;
+        let (read, symmetry) = FileIntegrals::read(&ci.fcidump, ci.symmetry)?;
+        let (mut integrals, mut complex, from_complex) = match read {
+            FileIntegrals::Real { integrals, from_complex } => (integrals, None, from_complex),
+            FileIntegrals::Complex(complex) => (complex.without_values(), Some(Box::new(complex)), false),
+        };
         check_magnitudes(&integrals)?;
+        complex.as_deref().map_or(Ok(()), check_magnitudes)?;
+        if complex.is_some() {
+            refuse_complex(ci)?;
+        }
         let irrep = ci.irrep.as_ref().map(|irrep| symmetry.number(irrep)).transpose()?;
         let two_s = (ci.basis == CiBasis::Csf).then(|| two_s(ci, &integrals)).transpose()?;
         if let Some(two_sz) = ci.two_sz.or(two_s.map(|two_s| two_s as i64)) {
             integrals = integrals.with_two_sz(two_sz)?;
         }
         let window = ci.window(integrals.orbitals, integrals.spins())?;
-        integrals = integrals.in_window(&window);
+        match &mut complex {
+            Some(complex) => {
+                **complex = Integrals { two_sz: integrals.two_sz, ..(**complex).clone() }.in_window(&window);
+                integrals = complex.without_values();
+            }
+            None => integrals = integrals.in_window(&window),
+        }
         let (space, csfs) = match two_s {
             None => (determinants(ci, &integrals, irrep)?, None),
             Some(two_s) => {
@@ -137,7 +171,17 @@ impl Molecule {
         let words = format!("{}{spin}{irrep}{}", ci.space.describe(), window.describe());
         let read = |path| OneElectron::read_dipole(path, window.all, header.unrestricted);
         let dipole = ci.dipole.as_ref().map(read).transpose()?;
-        Ok(Molecule { integrals, space, csfs, words, window, symmetry, dipole })
+        Ok(Molecule { integrals, complex, from_complex, space, csfs, words, window, symmetry, dipole })
+    }
+
+    /// Whether each spin has its own orbitals.
+    pub fn is_unrestricted(&self) -> bool {
+        self.integrals.is_unrestricted() || self.complex.as_ref().is_some_and(|complex| complex.is_unrestricted())
+    }
+
+    /// H as an operator, the core energy included: [`electrons`].
+    pub fn operator(&self) -> Operator {
+        self.complex.as_ref().map_or_else(|| electrons(&self.integrals), |complex| term_by_term(complex))
     }
 
     /// Elements of a vector: configuration state functions, or determinants.
@@ -167,8 +211,37 @@ impl Molecule {
                 count(csfs.configurations())
             )
         });
-        let orbitals = if self.integrals.is_unrestricted() { ", unrestricted orbitals," } else { "" };
+        let orbitals = match (self.is_unrestricted(), &self.complex) {
+            (false, None) => "",
+            (true, None) => ", unrestricted orbitals,",
+            (false, Some(_)) => ", complex orbitals,",
+            (true, Some(_)) => ", complex unrestricted orbitals,",
+        };
         format!("{}{orbitals} of {up} + {down} electrons: {functions}{determinants}", self.words)
+    }
+}
+
+/// Refuses what complex orbitals have not.
+fn refuse_complex(ci: &CiSpec) -> Result<(), MoleculeError> {
+    let is_stored = matches!(ci.storage, MatrixStorage::Auto | MatrixStorage::Stored);
+    let refused = [
+        (
+            ci.basis == CiBasis::Csf,
+            "basis = \"csf\"",
+            "leave `basis` and `two_s` out: ⟨S²⟩ of each state is in the report",
+        ),
+        (!is_stored, "a product without a stored matrix", "leave `storage` out, or write storage = \"stored\""),
+        (ci.format == Some(FormatName::Symmetric), "format = \"symmetric\"", "take another format, or leave it out"),
+        (
+            ci.dipole.is_some(),
+            "`dipole`",
+            "leave it out: density = true writes γ, to be contracted with your integrals",
+        ),
+        (ci.transitions, "`transitions`", "leave it out: --vectors writes the states"),
+    ];
+    match refused.into_iter().find(|(asked, ..)| *asked) {
+        Some((_, what, instead)) => Err(MoleculeError::Complex { what, path: ci.fcidump.clone(), instead }),
+        None => Ok(()),
     }
 }
 

@@ -16,6 +16,7 @@
 
 use super::Integrals;
 use super::integrals::{pair, triangle};
+use super::orbital_number::OrbitalNumber;
 use eigenforge_core::basis::{Down, Up};
 use eigenforge_core::operator::Factor::{Annihilate, Create};
 use eigenforge_core::operator::{Charge, Content, Factor, Operator, OperatorError, Spin, product_text};
@@ -32,7 +33,7 @@ const AGREEMENT: f64 = 1e-10;
 /// bytes: 0.2 GB and 5 s for 30 orbitals, 1.4 GB and 40 s for 50 (one core). Beyond that change the integrals themselves:
 /// [`one`](field@Integrals::one) and [`two`](field@Integrals::two) are public.
 pub fn electrons(integrals: &Integrals) -> Operator {
-    if integrals.is_unrestricted() { unrestricted_electrons(integrals) } else { restricted_electrons(integrals) }
+    if integrals.is_unrestricted() { term_by_term(integrals) } else { restricted_electrons(integrals) }
 }
 
 /// That of one set of orbitals for both spins.
@@ -45,25 +46,33 @@ fn restricted_electrons(integrals: &Integrals) -> Operator {
         + integrals.core
 }
 
-/// That of orbitals of each spin, in normal order.
-fn unrestricted_electrons(integrals: &Integrals) -> Operator {
+/// That of any integrals, in normal order.
+pub(super) fn term_by_term<T: OrbitalNumber>(integrals: &Integrals<T>) -> Operator {
     let n = integrals.orbitals;
     let pairs = || (0..n).flat_map(|p| (0..n).map(move |q| (p, q)));
     let below = || pairs().filter(|(p, r)| p < r);
     let mut sum = Operator::zero();
-    sum.add_terms(Operator::product(&[]), integrals.core);
+    let mut add = |factors: &[Factor], value: T| {
+        let mut parts = Vec::new();
+        value.push(&mut parts);
+        for (part, unit) in parts.into_iter().zip([None, Some(Factor::ImaginaryUnit)]) {
+            if part != 0.0 {
+                sum.add_terms(Operator::product(&factors.iter().copied().chain(unit).collect::<Vec<_>>()), part);
+            }
+        }
+    };
+    add(&[], integrals.core.into());
     for spin in [Spin::Up, Spin::Down] {
         let own = integrals.of_spin(spin);
         for (p, q) in pairs() {
-            sum.add_terms(Operator::product(&[Create(spin, p), Annihilate(spin, q)]), own.one(p, q));
+            add(&[Create(spin, p), Annihilate(spin, q)], own.one(p, q));
         }
         for ((p, r), (q, s)) in below().flat_map(|left| below().map(move |right| (left, right))) {
-            let value = own.two(p, q, r, s) - own.two(p, s, r, q);
-            sum.add_terms(Operator::product(&same_spin([p, q, r, s], spin)), value);
+            add(&same_spin([p, q, r, s], spin), own.two(p, q, r, s) - own.two(p, s, r, q));
         }
     }
     for ((p, q), (r, s)) in pairs().flat_map(|left| pairs().map(move |right| (left, right))) {
-        sum.add_terms(Operator::product(&opposite([p, q, r, s])), integrals.between(pair(p, q), pair(r, s)));
+        add(&opposite([p, q, r, s]), integrals.between(T::pair(n, p, q), T::pair(n, r, s)));
     }
     sum
 }

@@ -4,16 +4,19 @@
 //! ⟨I|H|J⟩ without the core energy, in Hartree. a†_p a_q of one spin anticommutes past the electrons between p and q, and
 //! past none of the other spin, so each spin has its own sign:
 //!
+//! I has p (and r) where J has q (and s):
+//!
 //! | J differs by | ⟨I\|H\|J⟩ |
 //! |---|---|
 //! | nothing | Σ h_pp + ½ Σ (pp\|qq) − ½ Σ same spin (pq\|qp) |
-//! | q → p | ± [h_pq + Σ_r (pq\|rr) − Σ_r same spin (pr\|rq)] |
-//! | q → p, s → r, one spin | ± [(pq\|rs) − (ps\|rq)] |
-//! | q → p, s → r, both spins | ± (pq\|rs) |
+//! | p → q | ± [h_pq + Σ_r (pq\|rr) − Σ_r same spin (pr\|rq)] |
+//! | p → q, r → s, one spin | ± [(pq\|rs) − (ps\|rq)] |
+//! | p → q, r → s, both spins | ± (pq\|rs) |
 //!
 //! Where each spin has its own orbitals, every h_pq and (pq|rs) is that of the spins of its electrons.
 
-use super::integrals::{Integrals, SpinIntegrals, pair};
+use super::integrals::{Integrals, SpinIntegrals};
+use super::orbital_number::OrbitalNumber;
 use super::strings::{Occupation, occupied};
 use eigenforge_core::operator::Spin;
 
@@ -44,48 +47,57 @@ impl Single {
     }
 }
 
-fn signed(odd: bool, value: f64) -> f64 {
+fn signed<T: OrbitalNumber>(odd: bool, value: T) -> T {
     if odd { -value } else { value }
 }
 
 /// Σ h_pp + Σ_{p<q} [(pp|qq) − (pq|qp)]: energy of the electrons of one spin.
-pub(super) fn same_spin_energy(integrals: SpinIntegrals<'_>, word: Occupation) -> f64 {
+pub(super) fn same_spin_energy<T: OrbitalNumber>(integrals: SpinIntegrals<'_, T>, word: Occupation) -> f64 {
     let mut energy = 0.0;
     for p in occupied(word) {
-        energy += integrals.one(p, p);
+        energy += integrals.one(p, p).real();
         for q in occupied(word).take_while(|q| *q < p) {
-            energy += integrals.two(p, p, q, q) - integrals.two(p, q, q, p);
+            energy += (integrals.two(p, p, q, q) - integrals.two(p, q, q, p)).real();
         }
     }
     energy
 }
 
-/// h_pq + Σ_r [(pq|rr) − (pr|rq)] for q → p, without the sign: the same-spin part of a single excitation.
-pub(super) fn same_spin_single(integrals: SpinIntegrals<'_>, word: Occupation, single: Single) -> f64 {
-    let (q, p) = (single.from, single.to);
+/// h_pq + Σ_r [(pq|rr) − (pr|rq)] without the sign: the same-spin part of ⟨I|H|J⟩ of a word I with p, where J has q.
+pub(super) fn same_spin_single<T: OrbitalNumber>(
+    integrals: SpinIntegrals<'_, T>,
+    word: Occupation,
+    single: Single,
+) -> T {
+    let (p, q) = (single.from, single.to);
     let mean = occupied(word).map(|r| integrals.two(p, q, r, r) - integrals.two(p, r, r, q));
-    integrals.one(p, q) + mean.sum::<f64>()
+    integrals.one(p, q) + mean.sum::<T>()
 }
 
-/// ± [(pq|rs) − (ps|rq)] for q → p, then s → r, of one spin.
-pub(super) fn same_spin_double(
-    integrals: SpinIntegrals<'_>,
+/// ± [(pq|rs) − (ps|rq)], ⟨I|H|J⟩ of a word I with p and r, where J has q and s, of one spin.
+pub(super) fn same_spin_double<T: OrbitalNumber>(
+    integrals: SpinIntegrals<'_, T>,
     word: Occupation,
-    [q, s]: [usize; 2],
     [p, r]: [usize; 2],
-) -> f64 {
-    let moved = word & !(1 << q) | 1 << p;
-    let odd = is_odd(word, q, p) != is_odd(moved, s, r);
+    [q, s]: [usize; 2],
+) -> T {
+    let moved = word & !(1 << p) | 1 << q;
+    let odd = is_odd(word, p, q) != is_odd(moved, r, s);
     signed(odd, integrals.two(p, q, r, s) - integrals.two(p, s, r, q))
 }
 
 /// ⟨I|H|J⟩ without the core energy; determinants are (α word, β word).
-pub fn matrix_element(integrals: &Integrals, row: (Occupation, Occupation), column: (Occupation, Occupation)) -> f64 {
+pub fn matrix_element<T: OrbitalNumber>(
+    integrals: &Integrals<T>,
+    row: (Occupation, Occupation),
+    column: (Occupation, Occupation),
+) -> T {
+    let pair = |p, q| T::pair(integrals.orbitals, p, q);
     let moved = |from: Occupation, to: Occupation| (from & !to).count_ones();
     let single = |spin, word, other, spectators| {
         let single = Single::between(word, other);
         let own = same_spin_single(integrals.of_spin(spin), word, single);
-        signed(single.odd, own + integrals.felt(spin, pair(single.to, single.from), occupied(spectators)))
+        signed(single.odd, own + integrals.felt(spin, pair(single.from, single.to), occupied(spectators)))
     };
     let double = |spin, word: Occupation, other: Occupation| {
         let (mut from, mut to) = (occupied(word & !other), occupied(other & !word));
@@ -96,7 +108,7 @@ pub fn matrix_element(integrals: &Integrals, row: (Occupation, Occupation), colu
         (0, 0) => {
             let own = |spin, word| same_spin_energy(integrals.of_spin(spin), word);
             let felt = |p| integrals.felt(Spin::Up, pair(p, p), occupied(row.1));
-            own(Spin::Up, row.0) + own(Spin::Down, row.1) + occupied(row.0).map(felt).sum::<f64>()
+            T::from(own(Spin::Up, row.0) + own(Spin::Down, row.1)) + occupied(row.0).map(felt).sum::<T>()
         }
         (1, 0) => single(Spin::Up, row.0, column.0, row.1),
         (0, 1) => single(Spin::Down, row.1, column.1, row.0),
@@ -104,8 +116,8 @@ pub fn matrix_element(integrals: &Integrals, row: (Occupation, Occupation), colu
         (0, 2) => double(Spin::Down, row.1, column.1),
         (1, 1) => {
             let (up, down) = (Single::between(row.0, column.0), Single::between(row.1, column.1));
-            signed(up.odd != down.odd, integrals.between(pair(up.to, up.from), pair(down.to, down.from)))
+            signed(up.odd != down.odd, integrals.between(pair(up.from, up.to), pair(down.from, down.to)))
         }
-        _ => 0.0,
+        _ => T::default(),
     }
 }

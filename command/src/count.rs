@@ -18,7 +18,13 @@ pub(super) fn run(arguments: &CountArguments) -> Result<VerbEnd, CommandError> {
             if let Some(irrep) = arguments.irrep {
                 symmetry.number(&IrrepLabel::Number(irrep)).map_err(MoleculeError::from)?;
             }
-            (header.orbitals, header.electrons, header.two_sz.unsigned_abs() as usize, symmetry.irreps, header.unrestricted)
+            (
+                header.orbitals,
+                header.electrons,
+                header.two_sz.unsigned_abs() as usize,
+                symmetry.irreps,
+                header.unrestricted,
+            )
         }
         None => {
             let electrons = arguments.electrons.unwrap_or(0);

@@ -164,7 +164,9 @@ fn check_energies(integrals: &Integrals, space: &Space, states: usize, what: &st
 #[test]
 fn densities_by_spin_of_unrestricted_orbitals() {
     let mut random = Random(53);
-    for (orbitals, up, down, list) in [(4, 2, 2, vec![1, 2, 3, 4]), (6, 4, 3, vec![2, 4, 5, 6]), (5, 2, 3, vec![3, 4, 5])] {
+    for (orbitals, up, down, list) in
+        [(4, 2, 2, vec![1, 2, 3, 4]), (6, 4, 3, vec![2, 4, 5, 6]), (5, 2, 3, vec![3, 4, 5])]
+    {
         let integrals = random.unrestricted(orbitals, up, down);
         let window = OrbitalWindow::listed(orbitals, &list, (up, down)).unwrap();
         let own = integrals.in_window(&window);

@@ -75,7 +75,8 @@ fn random_integrals_with_irreps_in_the_whole_space_and_in_each_irrep() {
     let mut spaces = 0;
     for (orbitals, up, down) in [(4, 1, 3), (5, 2, 2), (5, 0, 3), (5, 5, 2), (6, 3, 2), (7, 3, 3), (7, 1, 6)] {
         let full = || Space::full(orbitals, up, down).unwrap();
-        let kinds = [random.integrals_with_irreps(orbitals, up, down), random.unrestricted_with_irreps(orbitals, up, down)];
+        let kinds =
+            [random.integrals_with_irreps(orbitals, up, down), random.unrestricted_with_irreps(orbitals, up, down)];
         for integrals in kinds {
             let what = format!("{orbitals} orbitals, {up} + {down}, unrestricted {}", integrals.is_unrestricted());
             compare(&what, &integrals, &full());

@@ -77,7 +77,13 @@ fn random_integrals_with_few_electrons_and_many() {
             let whole = random.unrestricted(orbitals, up, down);
             let irreps = random.unrestricted_with_irreps(orbitals, up, down);
             for (integrals, shape) in [(&whole, None), (&whole, slabs(1, 2, 1, 32)), (&irreps, slabs(2, 4, 2, 64))] {
-                compare(&format!("{orbitals} orbitals, {up} + {down}, unrestricted"), integrals, &space, shape, &device);
+                compare(
+                    &format!("{orbitals} orbitals, {up} + {down}, unrestricted"),
+                    integrals,
+                    &space,
+                    shape,
+                    &device,
+                );
             }
         }
     }

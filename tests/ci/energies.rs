@@ -4,7 +4,8 @@
 use super::data;
 use super::random::Random;
 use eigenforge::ci::{
-    BetaIntegrals, CiProblem, CiSolution, CiSolve, Integrals, OneBody, OneElectron, Reference, Space, StateCounts, Storage, pair,
+    BetaIntegrals, CiProblem, CiSolution, CiSolve, Integrals, OneBody, OneElectron, Reference, Space, StateCounts,
+    Storage, pair,
 };
 use eigenforge::runtime::Device;
 use eigenforge::runtime::solvers::{Solver, StartUsed, StopReason};
@@ -224,7 +225,9 @@ fn unrestricted_molecules() {
             assert!(close, "{}: {found}, {expected:?}", case.id);
         }
         let path = data::path(&format!("{}.dipole", case.id));
-        for (component, expected) in OneElectron::read_dipole(path, case.orbitals, true).unwrap().iter().zip(&case.dipole) {
+        for (component, expected) in
+            OneElectron::read_dipole(path, case.orbitals, true).unwrap().iter().zip(&case.dipole)
+        {
             let found = component.expectation(&one).unwrap();
             assert!((found - expected).abs() < 1e-6, "{}: {found}, {expected}", case.id);
         }
@@ -261,7 +264,8 @@ fn energies_do_not_depend_on_the_orbitals_of_a_spin() {
             beta.mixed[left * pairs + right] = images(*rs).iter().map(value).sum();
         }
         for (left, pq) in list.iter().enumerate().take(right + 1) {
-            let both = images(*pq).into_iter().flat_map(|(a, x)| images(*rs).into_iter().map(move |(b, y)| (a, b, x * y)));
+            let both =
+                images(*pq).into_iter().flat_map(|(a, x)| images(*rs).into_iter().map(move |(b, y)| (a, b, x * y)));
             beta.two[pair(left, right)] = both.map(|(a, b, factor)| factor * integrals.two[pair(a, b)]).sum();
         }
     }

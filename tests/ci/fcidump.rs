@@ -76,7 +76,8 @@ fn symmetric_copies_may_come_if_they_agree() {
 /// The blocks of αα, ββ, αβ, h_α, h_β, the end of each and the core energy; one of them left out, or two exchanged.
 #[test]
 fn blocks_of_unrestricted_files() {
-    let blocks = ["0.7 1 1 1 1", "0.6 1 1 1 1", "0.5 2 2 1 1\n0.4 1 1 2 2", "-1.2 1 1 0 0", "-1.1 2 1 0 0\n0.3 1 0 0 0"];
+    let blocks =
+        ["0.7 1 1 1 1", "0.6 1 1 1 1", "0.5 2 2 1 1\n0.4 1 1 2 2", "-1.2 1 1 0 0", "-1.1 2 1 0 0\n0.3 1 0 0 0"];
     let file = |order: &[usize], core: &str| -> String {
         let body: String = order.iter().map(|block| format!("{}\n0.0 0 0 0 0\n", blocks[*block])).collect();
         format!("&FCI NORB=2,NELEC=2,MS2=0,IUHF=1\n&END\n{body}{core}")
@@ -86,7 +87,8 @@ fn blocks_of_unrestricted_files() {
     assert_eq!((integrals.two(0, 0, 0, 0), beta.two[0], integrals.core), (0.7, 0.6, 0.9));
     assert_eq!((beta.mixed[2 * 3], beta.mixed[2], beta.mixed[0]), (0.5, 0.4, 0.0), "pq of the alpha electron first");
     assert_eq!((integrals.one(0, 0), beta.one[pair(1, 0)], beta.one[0]), (-1.2, -1.1, 0.0));
-    let missing = ["", "in block 2, (ij|kl) of two β", "is a block missing", "after 4 of the five", "after 4 of the five"];
+    let missing =
+        ["", "in block 2, (ij|kl) of two β", "is a block missing", "after 4 of the five", "after 4 of the five"];
     for (left_out, words) in missing.iter().enumerate().skip(1) {
         let order: Vec<usize> = (0..5).filter(|block| *block != left_out).collect();
         refused(&file(&order, "0.0 0 0 0 0\n"), &[words]);
@@ -109,10 +111,10 @@ fn other_kinds_of_files_are_refused_by_name() {
     refused(&with("UHF=.TRUE."), &["line 2", "UHF", "unrestricted or spin-orbital"]);
     refused(&with("TREL=.TRUE."), &["TREL", "spin-orbital"]);
     refused(&with("GHF=T"), &["GHF", "spin-orbital"]);
-    refused(&with("ICOMPLEX=1"), &["ICOMPLEX", "complex"]);
+    refused(&with("ICOMPLEX=2"), &["ICOMPLEX", "0 or 1"]);
     refused(&with("FOO=1"), &["line 2", "FOO", "not known", "NORB"]);
     refused(&with("NORB=3"), &["NORB", "twice"]);
-    refused(&format!("{HEAD}(0.5,0.0) 1 1 1 1\n"), &["line 5", "complex"]);
+    refused(&format!("{HEAD}0.5 1 1 1 1\n(0.5,0.0) 1 1 1 1\n"), &["line 6", "complex"]);
     refused(&format!("{HEAD}0.5 0.0 1 1 1 1\n"), &["line 5"]);
     refused("12 13\n", &["line 1", "&FCI", "12 13"]);
 }

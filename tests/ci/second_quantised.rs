@@ -42,9 +42,12 @@ fn every_element_is_that_of_second_quantisation() {
         let symmetric = random.integrals_with_irreps(orbitals, up, down);
         let unrestricted = random.unrestricted(orbitals, up, down);
         let both = random.unrestricted_with_irreps(orbitals, up, down);
-        for (integrals, kind) in
-            [(&plain, "no irreps"), (&symmetric, "irreps"), (&unrestricted, "unrestricted"), (&both, "unrestricted, irreps")]
-        {
+        for (integrals, kind) in [
+            (&plain, "no irreps"),
+            (&symmetric, "irreps"),
+            (&unrestricted, "unrestricted"),
+            (&both, "unrestricted, irreps"),
+        ] {
             let what = format!("{orbitals} orbitals, {up} up, {down} down, {kind}");
             let full = Space::full(orbitals, up, down).unwrap();
             let all = check(integrals, &full, &what);

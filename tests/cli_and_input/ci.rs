@@ -5,6 +5,7 @@ use eigenforge::exact::Model;
 use eigenforge::path::OperatorIr;
 use eigenforge::prelude::{Dense, Device};
 use eigenforge::runtime::testing;
+use num_complex::Complex64;
 use serde_json::Value;
 use std::path::Path;
 
@@ -346,6 +347,7 @@ fn unrestricted_orbitals() {
         assert_close(&numbers(&found["dipole"]), &numbers(&case["dipole"]), 1e-6);
         assert_eq!((numbers(&found["s_squared"]), numbers(&found["natural_occupations"])), (vec![], vec![]));
         assert_eq!(found["storage"], storage, "{found}");
+        assert!(found["warnings"].to_string().contains("no <S^2> and no natural occupations"), "{found}");
         let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(out.join("density.npz")).unwrap()).unwrap();
         let names = ["gamma_alpha", "gamma_beta", "gamma_two_alpha", "gamma_two_beta", "gamma_two_mixed"];
         assert!(names.iter().all(|name| npz.by_name::<ndarray::OwnedRepr<f64>, ndarray::IxDyn>(name).is_ok()));
@@ -358,6 +360,72 @@ fn unrestricted_orbitals() {
     let output = run(&["count", root.join("NH2_sto3g_uhf.FCIDUMP").to_str().unwrap()]);
     let said = stdout(&output);
     assert!(said.contains("unrestricted, 2Sz = 1") && said.contains("735"), "{said}");
+}
+
+/// H2 in orbitals turned by phases and a complex rotation: the energies of the real ones, complex vectors and densities, and what is refused.
+#[test]
+fn complex_orbitals() {
+    let folder = tempfile::tempdir().unwrap();
+    let real = super::gallery::root().join("tests/data/ci/H2_sto3g_0.74.FCIDUMP");
+    let integrals = eigenforge::ci::Integrals::read(&real).unwrap();
+    let (c, s) = (0.6, 0.8);
+    let i = Complex64::new(0.0, 1.0);
+    let u = [[Complex64::from(c), s * i], [s * i, Complex64::from(c)]];
+    let pairs = [(0, 0), (0, 1), (1, 0), (1, 1)];
+    let mut text = String::from("&FCI NORB=2,NELEC=2,MS2=0\n&END\n");
+    for (p, q) in pairs {
+        for (r, t) in pairs {
+            let terms = pairs.iter().flat_map(|(a, b)| pairs.iter().map(move |(x, y)| (*a, *b, *x, *y)));
+            let value: Complex64 = terms
+                .map(|(a, b, x, y)| u[p][a].conj() * u[q][b] * u[r][x].conj() * u[t][y] * integrals.two(a, b, x, y))
+                .sum();
+            text += &format!("({:e},{:e}) {} {} {} {}\n", value.re, value.im, p + 1, q + 1, r + 1, t + 1);
+        }
+    }
+    for (p, q) in pairs {
+        let value: Complex64 = pairs.iter().map(|(a, b)| u[p][*a].conj() * u[q][*b] * integrals.one(*a, *b)).sum();
+        text += &format!("({:e},{:e}) {} {} 0 0\n", value.re, value.im, p + 1, q + 1);
+    }
+    text += &format!("({:e},0.0) 0 0 0 0\n", integrals.core);
+    let path = folder.path().join("turned.FCIDUMP");
+    std::fs::write(&path, text).unwrap();
+    let file = |more: &str| {
+        let input = folder.path().join("turned.toml");
+        std::fs::write(&input, format!("[ci]\nfcidump = \"turned.FCIDUMP\"\n{more}")).unwrap();
+        input.to_str().unwrap().to_string()
+    };
+    let usual = self::file(folder.path(), "H2_sto3g_0.74", "states = 4\n");
+    let expected = solved(&[&usual, "--device", "cpu"]);
+    let out = folder.path().join("out");
+    let input = file("states = 4\ndensity = true\n");
+    let found = solved(&[&input, "--device", "cpu", "--output", out.to_str().unwrap(), "--vectors"]);
+    assert_close(&numbers(&found["energies"]), &numbers(&expected["energies"]), 1e-9);
+    assert_close(&numbers(&found["s_squared"]), &numbers(&expected["s_squared"]), 1e-7);
+    assert_close(&numbers(&found["natural_occupations"]), &numbers(&expected["natural_occupations"]), 1e-7);
+    assert_eq!((found["storage"].as_str(), found["dimension"].as_u64()), (Some("stored"), Some(4)));
+    let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(out.join("density.npz")).unwrap()).unwrap();
+    let gamma: ndarray::Array2<Complex64> = npz.by_name("gamma_alpha").unwrap();
+    assert!((gamma[[0, 1]] - gamma[[1, 0]].conj()).norm() < 1e-12 && gamma[[0, 1]].im.abs() > 0.1, "{gamma}");
+    let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(out.join("vectors.npz")).unwrap()).unwrap();
+    let vectors: ndarray::Array2<Complex64> = npz.by_name("vectors").unwrap();
+    assert_eq!(vectors.dim(), (4, 4));
+    for stage in ["ir", "cost", "plan", "cuda"] {
+        let output = run(&["inspect", &input, "--stage", stage]);
+        assert_eq!(output.status.code(), Some(0), "{stage}: {}", stderr(&output));
+    }
+    for (more, part) in [
+        ("storage = \"direct\"\n", "a product without a stored matrix needs real orbitals"),
+        ("format = \"symmetric\"\n", "format = \"symmetric\" needs real orbitals"),
+        ("basis = \"csf\"\n", "basis = \"csf\" needs real orbitals"),
+        ("dipole = \"turned.FCIDUMP\"\n", "`dipole` needs real orbitals"),
+        ("states = 5\n", "ask for at most 4"),
+        ("[dmrg]\nstates = 20\n", "complex orbitals"),
+    ] {
+        let output = run(&["solve", &file(more), "--device", "cpu"]);
+        let said = stderr(&output).replace('\n', " ").replace("│", " ");
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(output.status.code() == Some(2) && said.contains(part), "{more}: {said}");
+    }
 }
 
 /// Configuration state functions: the triplets of water, with whole numbers of ⟨S²⟩ where determinants with the same 2Sz have singlets too,

@@ -80,11 +80,11 @@ const MOST_REACHED: [(&str, Surface); 11] = [
     ("core/src", Surface { names: 149, members: 489 }),
     ("product/src", Surface { names: 94, members: 300 }),
     ("exact/src", Surface { names: 58, members: 237 }),
-    ("ci/src", Surface { names: 69, members: 293 }),
+    ("ci/src", Surface { names: 73, members: 321 }),
     ("dmrg/src", Surface { names: 70, members: 511 }),
     ("tensors/src", Surface { names: 71, members: 398 }),
     ("runtime/src", Surface { names: 330, members: 983 }),
-    ("templates/src", Surface { names: 173, members: 1021 }),
+    ("templates/src", Surface { names: 173, members: 1023 }),
     ("su3/src", Surface { names: 21, members: 75 }),
     ("grammar/src", Surface { names: 39, members: 43 }),
 ];

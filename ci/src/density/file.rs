@@ -11,15 +11,17 @@
 //! * `occupations`, f64 \[n\], descending, and `natural_orbitals`, f64 \[n, n\], row k the natural orbital of
 //!   `occupations[k]` in the orbitals of γ.
 //!
+//! Over complex orbitals all but `occupations` are complex128, and bras are conjugated: `gamma_alpha`\[q, p\] = `gamma_alpha`\[p, q\]*.
 //! Unrestricted orbitals have no `occupations` and `natural_orbitals`: the sum γ^α + γ^β needs the overlap of both sets.
 //!
 //! Orbitals count from 0 in the order of the integrals.
 
 use super::{DensityError, OneBody};
 use crate::natural::NaturalOrbitals;
+use crate::orbital_number::OrbitalNumber;
 use eigenforge_core::files::{ReportError, publish};
 use ndarray::{Array4, Axis};
-use ndarray_npy::NpzWriter;
+use ndarray_npy::{NpzWriter, WritableElement};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
@@ -28,11 +30,11 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// Matrices of different numbers of orbitals; a folder that cannot be written.
-pub fn write_densities(
+pub fn write_densities<T: OrbitalNumber + WritableElement>(
     folder: &Path,
-    one: &OneBody,
-    two: &[(&'static str, &Array4<f64>)],
-    natural: Option<&NaturalOrbitals>,
+    one: &OneBody<T>,
+    two: &[(&'static str, &Array4<T>)],
+    natural: Option<&NaturalOrbitals<T>>,
     transitions: Option<&[Array4<f64>; 2]>,
 ) -> Result<PathBuf, DensityError> {
     let expected = one.orbitals();

@@ -4,15 +4,17 @@
 
 use super::entries::{Entry, Place};
 use super::{AGREEMENT, FcidumpError, FcidumpHeader};
-use crate::integrals::{BetaIntegrals, Integrals, pair, triangle};
+use crate::integrals::{BetaIntegrals, Integrals, pair};
+use crate::orbital_number::OrbitalNumber;
+use num_complex::Complex64;
 
 /// The blocks of a file of unrestricted orbitals, in its order.
 pub(super) const BLOCKS: [&str; 5] =
     ["(ij|kl) of two α", "(ij|kl) of two β", "(ij|kl) of an α and a β electron", "h_ij of α", "h_ij of β"];
 
 /// The integrals that have been read, with the line of each; line 0 if it was not read.
-pub(super) struct Collected {
-    pub(super) integrals: Integrals,
+pub(super) struct Collected<T> {
+    integrals: Integrals<T>,
     core_line: u64,
     /// Lines of the lists of one-electron and of two-electron integrals, in the order of [`Integrals::lists`].
     one_line: Vec<Vec<u32>>,
@@ -21,9 +23,12 @@ pub(super) struct Collected {
     ended: usize,
 }
 
-impl Collected {
-    pub(super) fn new(header: &FcidumpHeader) -> Collected {
-        let mut integrals = Integrals::zero(header.orbitals);
+/// Lists of numbers with the line of each.
+type List<'c, T> = (&'c mut [T], &'c mut [u32]);
+
+impl<T: OrbitalNumber> Collected<T> {
+    pub(super) fn new(header: &FcidumpHeader) -> Collected<T> {
+        let mut integrals = Integrals::zeros(header.orbitals);
         integrals.electrons = header.electrons;
         integrals.two_sz = header.two_sz;
         integrals.beta = header.unrestricted.then(|| Box::new(BetaIntegrals::zero(header.orbitals)));
@@ -37,83 +42,123 @@ impl Collected {
         if unrestricted && self.core_line > 0 {
             return Err(FcidumpError::AfterCore { line, name: entry.place.to_string(), core: self.core_line });
         }
-        let pairs = triangle(self.integrals.orbitals);
-        let Collected { integrals, one_line, two_line, ended, .. } = self;
-        let Integrals { one, two, beta, .. } = integrals;
-        let (held, held_line) = match (entry.place, beta) {
-            (Place::OrbitalEnergy, _) => return Ok(()),
-            (Place::Core, Some(_)) if *ended < BLOCKS.len() => return self.end_block(&entry, line),
-            (Place::Core, _) => return self.set_core(&entry, line),
-            (Place::One(i, j), None) => {
-                let at = pair(i, j);
-                (&mut one[at], &mut one_line[0][at])
+        let n = self.integrals.orbitals;
+        let (number, count) = (|p, q| T::pair(n, p, q), T::pairs(n));
+        // The place of the integral, and that of its conjugate.
+        let (list, places) = match entry.place {
+            Place::OrbitalEnergy => return Ok(()),
+            Place::Core if unrestricted && self.ended < BLOCKS.len() => return self.end_block(&entry, line),
+            Place::Core => return self.set_core(&entry, line),
+            Place::One(i, j) if !unrestricted || self.ended > 2 => (self.one_list(), [number(i, j), number(j, i)]),
+            Place::Two(i, j, k, l) if !unrestricted || self.ended < 3 => {
+                let is_mixed = unrestricted && self.ended == 2;
+                let place = |left, right| if is_mixed { left * count + right } else { pair(left, right) };
+                let places = [place(number(i, j), number(k, l)), place(number(j, i), number(l, k))];
+                (self.two_list(), places)
             }
-            (Place::Two(i, j, k, l), None) => {
-                let at = pair(pair(i, j), pair(k, l));
-                (&mut two[at], &mut two_line[0][at])
-            }
-            (Place::One(i, j), Some(beta)) if *ended > 2 => {
-                let (at, is_beta) = (pair(i, j), *ended > 3);
-                (&mut if is_beta { &mut beta.one } else { one }[at], &mut one_line[usize::from(is_beta)][at])
-            }
-            (Place::Two(i, j, k, l), Some(beta)) if *ended < 3 => {
-                let (left, right) = (pair(i, j), pair(k, l));
-                let at = if *ended == 2 { left * pairs + right } else { pair(left, right) };
-                let list = [two, &mut beta.two, &mut beta.mixed].into_iter().nth(*ended);
-                let list = list.unwrap_or_else(|| unreachable!("there are three blocks of two electrons"));
-                (&mut list[at], &mut two_line[*ended][at])
-            }
-            (place, Some(_)) => {
-                let (number, expected) = (*ended + 1, BLOCKS.get(*ended).copied().unwrap_or("the core energy"));
+            place => {
+                let (number, expected) = (self.ended + 1, BLOCKS.get(self.ended).copied().unwrap_or("the core energy"));
                 return Err(FcidumpError::Block { line, name: place.to_string(), number, expected });
             }
         };
-        if *held_line > 0 {
-            let block = BLOCKS.get(*ended).filter(|_| unrestricted);
-            let block = block.map_or(String::new(), |block| format!(" in block {}, {block}", *ended + 1));
-            return agree(Some((*held, u64::from(*held_line))), &entry, line, &block);
-        }
-        // A file of over 4 billion lines contains repetitions; its later lines get the largest number.
-        (*held, *held_line) = (entry.value, u32::try_from(line).unwrap_or(u32::MAX));
-        Ok(())
+        let value = T::from_complex(entry.value);
+        put(list, places, value, &entry, line).map_err(|error| match error {
+            FcidumpError::Conflict { first, second, name, old, new } => {
+                let block = BLOCKS.get(self.ended).filter(|_| unrestricted);
+                let block = block.map_or(String::new(), |block| format!(" in block {}, {block}", self.ended + 1));
+                FcidumpError::Conflict { first, second, name: name + &block, old, new }
+            }
+            other => other,
+        })
+    }
+
+    /// The one-electron integrals that entries now belong to.
+    fn one_list(&mut self) -> List<'_, T> {
+        let is_beta = usize::from(self.ended > 3);
+        let own = match &mut self.integrals.beta {
+            Some(beta) if is_beta > 0 => &mut beta.one,
+            _ => &mut self.integrals.one,
+        };
+        (own, &mut self.one_line[is_beta])
+    }
+
+    /// The two-electron integrals that entries now belong to.
+    fn two_list(&mut self) -> List<'_, T> {
+        let own = match (&mut self.integrals.beta, self.ended) {
+            (Some(beta), 1) => &mut beta.two,
+            (Some(beta), 2) => &mut beta.mixed,
+            _ => &mut self.integrals.two,
+        };
+        (own, &mut self.two_line[self.ended])
     }
 
     /// Goes on with the next block, after a line of zeros.
     fn end_block(&mut self, entry: &Entry, line: u64) -> Result<(), FcidumpError> {
-        if entry.value != 0.0 {
+        if entry.value != Complex64::ZERO {
             let (number, block) = (self.ended + 1, BLOCKS[self.ended]);
-            return Err(FcidumpError::BlockEnd { line, value: entry.value, number, block });
+            return Err(FcidumpError::BlockEnd { line, value: text(entry.value), number, block });
         }
         self.ended += 1;
         Ok(())
     }
 
     fn set_core(&mut self, entry: &Entry, line: u64) -> Result<(), FcidumpError> {
+        if entry.value.im != 0.0 {
+            return Err(FcidumpError::NotHermitian { line, name: entry.place.to_string(), value: text(entry.value) });
+        }
         let old = (self.core_line > 0).then_some((self.integrals.core, self.core_line));
-        agree(old, entry, line, "")?;
+        agree(old, entry.value.re, entry, line)?;
         if old.is_none() {
-            (self.integrals.core, self.core_line) = (entry.value, line);
+            (self.integrals.core, self.core_line) = (entry.value.re, line);
         }
         Ok(())
     }
 
     /// The integrals, after the last line.
-    pub(super) fn finish(self, line: u64) -> Result<Integrals, FcidumpError> {
+    pub(super) fn finish(self, line: u64) -> Result<(Integrals<T>, Vec<Vec<u32>>), FcidumpError> {
         match BLOCKS.get(self.ended).filter(|_| self.integrals.is_unrestricted()) {
             Some(block) => Err(FcidumpError::MissingBlocks { line, ended: self.ended, block }),
             None if self.core_line == 0 => Err(FcidumpError::Truncated { line }),
-            None => Ok(self.integrals),
+            None => Ok((self.integrals, self.two_line)),
         }
     }
 }
 
+/// Writes a number, and its conjugate at the place of that, or compares them with those that are there.
+fn put<T: OrbitalNumber>(
+    (values, lines): List<'_, T>,
+    [own, mirrored]: [usize; 2],
+    value: T,
+    entry: &Entry,
+    line: u64,
+) -> Result<(), FcidumpError> {
+    if own == mirrored && (value - value.conjugate()).size() > AGREEMENT * value.size().max(1.0) {
+        return Err(FcidumpError::NotHermitian { line, name: entry.place.to_string(), value: text(entry.value) });
+    }
+    for (place, value) in [(own, value), (mirrored, value.conjugate())] {
+        let held = lines[place];
+        if held > 0 {
+            agree(Some((values[place], u64::from(held))), value, entry, line)?;
+        } else {
+            // A file of over 4 billion lines contains repetitions; its later lines get the largest number.
+            (values[place], lines[place]) = (value, u32::try_from(line).unwrap_or(u32::MAX));
+        }
+    }
+    Ok(())
+}
+
+/// A number for a message.
+fn text(value: Complex64) -> String {
+    if value.im == 0.0 { value.re.to_string() } else { format!("({},{})", value.re, value.im) }
+}
+
 /// Refuses a value that differs from the one already read.
-fn agree(old: Option<(f64, u64)>, entry: &Entry, second: u64, block: &str) -> Result<(), FcidumpError> {
+fn agree<T: OrbitalNumber>(old: Option<(T, u64)>, new: T, entry: &Entry, second: u64) -> Result<(), FcidumpError> {
     let Some((old, first)) = old else { return Ok(()) };
-    let scale = old.abs().max(entry.value.abs()).max(1.0);
-    if (old - entry.value).abs() > AGREEMENT * scale {
-        let name = format!("{}{block}", entry.place);
-        return Err(FcidumpError::Conflict { first, second, name, old, new: entry.value });
+    let scale = old.size().max(new.size()).max(1.0);
+    if (old - new).size() > AGREEMENT * scale {
+        let name = entry.place.to_string();
+        return Err(FcidumpError::Conflict { first, second, name, old: old.text(), new: new.text() });
     }
     Ok(())
 }

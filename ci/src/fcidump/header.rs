@@ -22,13 +22,13 @@ pub struct FcidumpHeader {
     pub point_group: Option<AbelianGroup>,
     /// IUHF: whether each spin has its own orbitals.
     pub unrestricted: bool,
+    /// ICOMPLEX or COMPLEX: whether values may be complex in a file that begins with a real one.
+    pub complex: bool,
 }
 
 /// Flags of other kinds of integrals, with their names.
-const OTHER_KINDS: [(&str, &str); 6] = [
+const OTHER_KINDS: [(&str, &str); 4] = [
     ("UHF", "unrestricted or spin-orbital"),
-    ("ICOMPLEX", "complex"),
-    ("COMPLEX", "complex"),
     ("TREL", "relativistic spin-orbital"),
     ("GHF", "spin-orbital"),
     ("SPINORB", "spin-orbital"),
@@ -80,8 +80,17 @@ impl FcidumpHeader {
         check_spins(orbitals, electrons, two_sz)?;
         let orbsym = find("ORBSYM").map_or(Ok(Vec::new()), |one| one.irreps(orbitals))?;
         let point_group = find("PNTGRP").map(Assignment::group).transpose()?;
-        let unrestricted = find("IUHF").map_or(Ok(false), Assignment::flag)?;
-        Ok(FcidumpHeader { orbitals, electrons: electrons as usize, two_sz, orbsym, point_group, unrestricted })
+        let flag = |key| find(key).map_or(Ok(false), Assignment::flag);
+        let (unrestricted, complex) = (flag("IUHF")?, flag("ICOMPLEX")? || flag("COMPLEX")?);
+        Ok(FcidumpHeader {
+            orbitals,
+            electrons: electrons as usize,
+            two_sz,
+            orbsym,
+            point_group,
+            unrestricted,
+            complex,
+        })
     }
 }
 
@@ -234,7 +243,7 @@ impl Assignment {
                 _ => Err(FcidumpError::Kind { line, key, kind }),
             };
         }
-        let read = ["NORB", "NELEC", "MS2", "ORBSYM", "PNTGRP", "IUHF"];
+        let read = ["NORB", "NELEC", "MS2", "ORBSYM", "PNTGRP", "IUHF", "ICOMPLEX", "COMPLEX"];
         match read.iter().chain(&IGNORED).any(|known| *known == key) {
             true => Ok(()),
             false => Err(FcidumpError::UnknownKey { line, key, known: KNOWN }),

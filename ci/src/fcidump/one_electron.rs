@@ -13,7 +13,8 @@
 //! ```
 //!
 //! o_ij is the operator acting on an electron: for a dipole −∫ φ_i x φ_j, with an electron's charge of −1, and Σ Z X for
-//! the nuclei. Where each spin has its own orbitals, the components over those of β electrons follow those over α orbitals. Then ⟨o⟩ = o_nuclei + Σ o_ij γ_ij, with no further sign. Dipoles are in e a₀.
+//! the nuclei. Where each spin has its own orbitals, the components over those of β electrons follow those over α orbitals.
+//! Then ⟨o⟩ = o_nuclei + Σ o_ij γ_ij, with no further sign. Dipoles are in e a₀.
 
 use super::entries::{Entry, Place};
 use super::{AGREEMENT, FcidumpError};
@@ -97,7 +98,9 @@ pub enum OneElectronError {
         found: usize,
     },
     /// Nuclei of which both spins say something else.
-    #[error("the nuclei contribute {alpha} to component {component} over α orbitals and {beta} over β orbitals: they must be the same")]
+    #[error(
+        "the nuclei contribute {alpha} to component {component} over α orbitals and {beta} over β orbitals: they must be the same"
+    )]
     Nuclei {
         /// The component, from 1.
         component: usize,
@@ -181,7 +184,14 @@ impl OneElectron {
         let (mut component, mut given) = (OneElectron::zero(orbitals), vec![0u64; triangle(orbitals)]);
         while let Some(line) = lines.next().map_err(FcidumpError::from)? {
             let number = line.number;
-            let Some(Entry { value, place }) = Entry::parse(line.bytes, number, orbitals)? else { continue };
+            let Some(Entry { value, place, pair: is_complex }) = Entry::parse(line.bytes, number, orbitals)? else {
+                continue;
+            };
+            if is_complex {
+                let expected = "one-electron operators are over real orbitals, and have real values";
+                return Err(FcidumpError::Complex { line: number, expected }.into());
+            }
+            let value = value.re;
             match place {
                 Place::One(i, j) => {
                     let (held, first) = (&mut component.values[pair(i, j)], &mut given[pair(i, j)]);

@@ -78,7 +78,8 @@ pub(super) fn tables(
     };
     plan.check()?;
     // With a lane for each α single the lanes of a warp have one β single at a time, so that they read one row.
-    let coulomb = if plan.lanes == 1 { transposed(&hamiltonian.coulomb, hamiltonian.pairs) } else { hamiltonian.coulomb.clone() };
+    let coulomb =
+        if plan.lanes == 1 { transposed(&hamiltonian.coulomb, hamiltonian.pairs) } else { hamiltonian.coulomb.clone() };
     let ranks: Vec<(u32, u32)> = (0..rows).map(|row| space.ranks(row)).collect();
     let mut tables = vec![
         ("row_alpha", HostTable::U32(ranks.iter().map(|ranks| ranks.0).collect())),
