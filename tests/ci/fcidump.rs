@@ -88,7 +88,7 @@ fn blocks_of_unrestricted_files() {
     assert_eq!((beta.mixed[2 * 3], beta.mixed[2], beta.mixed[0]), (0.5, 0.4, 0.0), "pq of the alpha electron first");
     assert_eq!((integrals.one(0, 0), beta.one[pair(1, 0)], beta.one[0]), (-1.2, -1.1, 0.0));
     let missing =
-        ["", "in block 2, (ij|kl) of two β", "is a block missing", "after 4 of the five", "after 4 of the five"];
+        ["", "in block 2, (ij|kl) of two β", "is a block missing", "without a core energy", "without a core energy"];
     for (left_out, words) in missing.iter().enumerate().skip(1) {
         let order: Vec<usize> = (0..5).filter(|block| *block != left_out).collect();
         refused(&file(&order, "0.0 0 0 0 0\n"), &[words]);

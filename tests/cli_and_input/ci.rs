@@ -332,17 +332,17 @@ fn unrestricted_orbitals() {
     let cases: Value = serde_json::from_str(&std::fs::read_to_string(root.join("unrestricted.json")).unwrap()).unwrap();
     let case = &cases["cases"][1];
     let dipole = root.join("NH2_sto3g_uhf.dipole");
-    let out = folder.path().join("out");
     for (device, storage) in [("cpu", "direct"), ("cpu", "stored"), ("sim", "direct")] {
         if device == "sim" && testing::simulator().is_none() {
             continue;
         }
+        let out = folder.path().join(format!("{device}_{storage}"));
         let certify = device == "cpu";
         let more = format!(
             "states = 3\nstorage = \"{storage}\"\ndipole = {dipole:?}\ndensity = true\n[solve]\ncertify = {certify}\n"
         );
         let input = file(folder.path(), "NH2_sto3g_uhf", &more);
-        let found = solved(&[&input, "--device", device, "--output", out.to_str().unwrap(), "--vectors", "--force"]);
+        let found = solved(&[&input, "--device", device, "--output", out.to_str().unwrap(), "--vectors"]);
         assert_close(&numbers(&found["energies"]), &numbers(&case["energies"]), 1e-8);
         assert_close(&numbers(&found["dipole"]), &numbers(&case["dipole"]), 1e-6);
         assert_eq!((numbers(&found["s_squared"]), numbers(&found["natural_occupations"])), (vec![], vec![]));
