@@ -93,11 +93,11 @@ fn blocks_of_unrestricted_files() {
         let order: Vec<usize> = (0..5).filter(|block| *block != left_out).collect();
         refused(&file(&order, "0.0 0 0 0 0\n"), &[words]);
     }
-    refused(&file(&[0, 1, 2, 3], "0.9 0 0 0 0\n"), &["line 11", "0.9 ends block 5, h_ij of β", "is one missing"]);
+    refused(&file(&[0, 1, 2, 3], "0.9 0 0 0 0\n"), &["line 12", "0.9 ends block 5, h_ij of β", "is one missing"]);
     refused(&file(&[2, 0, 1, 3, 4], "0.9 0 0 0 0\n"), &["lines 3 and 4", "(1 1|2 2)"]);
     refused(&file(&[3, 4, 0, 1, 2], "0.9 0 0 0 0\n"), &["line 3", "h(1, 1) in block 1", "two α"]);
     refused(&file(&[0, 1, 3, 2, 4], "0.9 0 0 0 0\n"), &["line 7", "h(1, 1) in block 3", "an α and a β electron"]);
-    refused(&file(&[0, 1, 2, 3, 4], "0.9 0 0 0 0\n0.1 1 1 0 0\n"), &["line 15", "after the core energy (line 14)"]);
+    refused(&file(&[0, 1, 2, 3, 4], "0.9 0 0 0 0\n0.1 1 1 0 0\n"), &["line 16", "after the core energy (line 15)"]);
     refused(&file(&[0, 1, 2, 3, 4], ""), &["without a core energy"]);
     refused(&file(&[0, 1, 2, 3, 4], "1.0 1 1 0 0\n"), &["block 6", "the core energy"]);
     // A file of one set of orbitals that says IUHF=1.

@@ -357,7 +357,7 @@ fn unrestricted_orbitals() {
         let output = run(&["inspect", &input, "--stage", stage]);
         assert_eq!(output.status.code(), Some(0), "{stage}: {}", stderr(&output));
     }
-    let output = run(&["count", root.join("NH2_sto3g_uhf.FCIDUMP").to_str().unwrap()]);
+    let output = run(&["count", "--fcidump", root.join("NH2_sto3g_uhf.FCIDUMP").to_str().unwrap()]);
     let said = stdout(&output);
     assert!(said.contains("unrestricted, 2Sz = 1") && said.contains("735"), "{said}");
 }
