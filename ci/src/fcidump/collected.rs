@@ -49,7 +49,9 @@ impl<T: OrbitalNumber> Collected<T> {
             Place::OrbitalEnergy => return Ok(()),
             Place::Core if unrestricted && self.ended < BLOCKS.len() => return self.end_block(&entry, line),
             Place::Core => return self.set_core(&entry, line),
-            Place::One(i, j) if !unrestricted || matches!(self.ended, 3 | 4) => (self.one_list(), [number(i, j), number(j, i)]),
+            Place::One(i, j) if !unrestricted || matches!(self.ended, 3 | 4) => {
+                (self.one_list(), [number(i, j), number(j, i)])
+            }
             Place::Two(i, j, k, l) if !unrestricted || self.ended < 3 => {
                 let is_mixed = unrestricted && self.ended == 2;
                 let place = |left, right| if is_mixed { left * count + right } else { pair(left, right) };
