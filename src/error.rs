@@ -133,6 +133,9 @@ pub enum Error {
     /// H that cannot be written for other programs.
     #[error(transparent)]
     Export(#[from] ExportError),
+    /// Observables over complex orbitals.
+    #[error("averages are taken over real orbitals, and these are complex; density = true writes γ and Γ")]
+    ComplexOrbitals,
     /// Determinants of more than 64 orbitals, which vectors.npz cannot hold.
     #[error("{orbitals} orbitals: vectors.npz holds determinants as words of 64 bits; leave --vectors out")]
     WideStrings {

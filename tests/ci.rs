@@ -10,6 +10,7 @@ mod ci {
     pub mod oracle;
     pub mod random;
 
+    mod complex;
     mod csf;
     mod density;
     mod direct;

@@ -5,10 +5,11 @@
 //! until neither changes, then determinants are made of the lowest strings of both spins. (The primary space of full-CI programs:
 //! Olsen, Jørgensen and Simons 1990.)
 
-use super::integrals::Integrals;
+use super::integrals::{Integrals, pair};
 use super::slater_condon::{matrix_element, same_spin_energy};
 use super::space::Space;
 use super::strings::{Occupation, Strings, occupied, reference};
+use eigenforge_core::operator::Spin;
 use eigenforge_runtime::solvers::symmetric_eigen;
 use eigenforge_runtime::{Device, DeviceError, ElementArgument, ElementFunction};
 use eigenforge_templates::ElementFunctionText;
@@ -19,6 +20,8 @@ use std::sync::Arc;
 const MOST: usize = 400;
 /// Strings of each spin from which they are made, as many times as there are irreps.
 const STRINGS: usize = 64;
+/// The spins of both lists of strings.
+const SPINS: [Spin; 2] = [Spin::Up, Spin::Down];
 /// Rounds until the strings have settled.
 const ROUNDS: usize = 8;
 
@@ -75,14 +78,19 @@ pub(super) fn function(listed: Vec<(u64, f64)>, device: &Device) -> Result<Eleme
 /// Rows and words of determinants of low energy, by row.
 fn lowest(integrals: &Integrals, space: &Space) -> Vec<(u64, (Occupation, Occupation))> {
     let spins = [space.alpha(), space.beta()];
-    let own = spins.map(|strings| -> Vec<f64> {
-        strings.words().par_iter().map(|word| same_spin_energy(integrals, *word)).collect()
+    let own = [0, 1].map(|spin| -> Vec<f64> {
+        let words = spins[spin].words().par_iter();
+        words.map(|word| same_spin_energy(integrals.of_spin(SPINS[spin]), *word)).collect()
     });
+    let in_field = |spin: usize, other: Occupation, count| {
+        let felt = |p| integrals.felt(SPINS[spin], pair(p, p), occupied(other));
+        in_field(&(0..integrals.orbitals).map(felt).collect::<Vec<_>>(), spins[spin], &own[spin], count)
+    };
     let mut best = spins.map(|strings| reference(strings.electrons()));
     for _ in 0..ROUNDS {
         let before = best;
         for spin in [0, 1] {
-            if let Some(lowest) = in_field(integrals, spins[spin], &own[spin], best[1 - spin], 1).first() {
+            if let Some(lowest) = in_field(spin, best[1 - spin], 1).first() {
                 best[spin] = *lowest;
             }
         }
@@ -91,7 +99,7 @@ fn lowest(integrals: &Integrals, space: &Space) -> Vec<(u64, (Occupation, Occupa
         }
     }
     let irreps = space.irreps().map_or(1, |_| 8);
-    let [up, down] = [0, 1].map(|spin| in_field(integrals, spins[spin], &own[spin], best[1 - spin], STRINGS * irreps));
+    let [up, down] = [0, 1].map(|spin| in_field(spin, best[1 - spin], STRINGS * irreps));
     let energy = |up, down| matrix_element(integrals, (up, down), (up, down));
     let of = |up: Occupation| {
         let row = move |down| space.row(up, down).map(|row| (energy(up, down), row, (up, down)));
@@ -104,10 +112,8 @@ fn lowest(integrals: &Integrals, space: &Space) -> Vec<(u64, (Occupation, Occupa
     found
 }
 
-/// The `count` strings with the lowest energy in the field of a string of the other spin, ascending by it.
-fn in_field(integrals: &Integrals, strings: &Strings, own: &[f64], other: Occupation, count: usize) -> Vec<Occupation> {
-    let felt: Vec<f64> =
-        (0..integrals.orbitals).map(|p| occupied(other).map(|r| integrals.two(p, p, r, r)).sum()).collect();
+/// The `count` strings with the lowest energy in a field, which each orbital's electron feels, ascending by it.
+fn in_field(felt: &[f64], strings: &Strings, own: &[f64], count: usize) -> Vec<Occupation> {
     let energy = |(word, own): (&Occupation, &f64)| (own + occupied(*word).map(|p| felt[p]).sum::<f64>(), *word);
     let mut all: Vec<_> = strings.words().par_iter().zip(own).map(energy).collect();
     let order = |a: &(f64, Occupation), b: &(f64, Occupation)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));

@@ -16,6 +16,7 @@
 //!
 //! | file | question it answers |
 //! |---|---|
+//! | `orbital_number` | what is different over complex orbitals? |
 //! | `integrals` | what are h_pq and (pq\|rs), and how are they stored? |
 //! | `fcidump` | what does an FCIDUMP file contain? |
 //! | `leading` | which determinants does a state mostly consist of? |
@@ -65,6 +66,7 @@ mod natural;
 mod non_zeros;
 mod on_the_fly;
 mod operator;
+mod orbital_number;
 mod orbital_window;
 mod slater_condon;
 mod solve;
@@ -83,16 +85,16 @@ mod ways;
 pub use count::{CountError, Reference, StateCounts};
 pub use csf::{CsfError, CsfSpace};
 pub use density::products as density_products;
-pub use density::{DensityError, OneBody, TwoBody, TwoBodyElements, write_densities};
+pub use density::{DensityError, OneBody, SpinTwoBody, TwoBody, TwoBodyElements, write_densities};
 pub use direct::{DirectError, full_ci, full_ci_shape};
 pub use eigenforge_product::Hamiltonian;
 pub use error::CiError;
 pub use estimate::{Estimate, PRODUCTS, ProductKind, StorageError};
 pub use fcidump::{
-    AbelianGroup, FcidumpError, FcidumpHeader, IrrepLabel, OneElectron, OneElectronError, OrbitalSymmetry, Orbsym,
-    OrbsymError, SymmetryKeys,
+    AbelianGroup, FcidumpError, FcidumpHeader, FileIntegrals, IrrepLabel, OneElectron, OneElectronError,
+    OrbitalSymmetry, Orbsym, OrbsymError, SymmetryKeys,
 };
-pub use integrals::{Integrals, pair};
+pub use integrals::{BetaIntegrals, Integrals};
 pub use leading::LeadingDeterminant;
 pub use matrix::{CiHamiltonian, MatrixError, THRESHOLD, matrix};
 pub use molecule::{Molecule, MoleculeError};
@@ -100,6 +102,7 @@ pub use natural::{NaturalOrbitals, natural_orbitals};
 pub use non_zeros::Census;
 pub use on_the_fly::{OnTheFlyError, element_table, row_by_row};
 pub use operator::{LoweringError, electrons};
+pub use orbital_number::{OrbitalNumber, pair};
 pub use orbital_window::{OrbitalWindow, WindowError};
 pub use slater_condon::matrix_element;
 pub use solve::{CiPlan, CiProblem, CiSolution, CiSolve, csf_product};

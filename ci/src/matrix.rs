@@ -12,12 +12,15 @@
 //! | (α′, β′) singles of both | ± ± (pq\|rs) |
 
 use super::integrals::{Integrals, triangle};
+use super::orbital_number::OrbitalNumber;
 use super::space::Space;
 use super::string_table::{Rules, Singles, StringTable, pieces, starts};
 use super::strings::occupied;
+use eigenforge_core::operator::Spin;
 use eigenforge_product::sparse::{Csr, CsrError};
 use eigenforge_runtime::{Device, DeviceError};
 use rayon::prelude::*;
+use std::iter::once;
 use std::ops::Range;
 
 /// Default threshold below which elements are dropped, in units of [`Integrals::unit`].
@@ -29,8 +32,8 @@ pub(super) const FORBIDDEN: f64 = 1e-8;
 /// Rows per task.
 const CHUNK: usize = 128;
 
-/// Bytes per non-zero: its value and its column.
-const NON_ZERO_BYTES: u64 = 12;
+/// Bytes of the column of a non-zero.
+const COLUMN_BYTES: u64 = 4;
 
 /// Why the matrix cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -89,22 +92,24 @@ pub enum MatrixError {
 }
 
 /// H in a determinant space, able to return any row.
-pub struct CiHamiltonian {
+pub struct CiHamiltonian<T = f64> {
     pub(super) space: Space,
     threshold: f64,
     /// Rows and columns of `coulomb` and `repulsion`.
     pub(super) pairs: usize,
     pub(super) orbitals: usize,
-    /// (pq|rs), all pairs pq and rs: in a row are the couplings of one spin's singles to one single of the other.
-    pub(super) coulomb: Vec<f64>,
-    /// (pq|rr), pairs pq and orbitals r.
-    pub(super) repulsion: Vec<f64>,
+    /// (pq|rs), all pairs pq of an α and rs of a β electron: in a row are the couplings of one single of α to the singles of β.
+    pub(super) coulomb: Vec<T>,
+    /// (pq|rr), pairs pq of an α electron and orbitals r of a β electron.
+    pub(super) repulsion: Vec<T>,
+    /// The same with pq of a β and r of an α electron, if each spin has its own orbitals.
+    pub(super) beta_repulsion: Option<Vec<T>>,
     /// Product of irreps of each pair of orbitals, from 0; all 0 if the integrals do not obey them.
     pub(super) irreps: Vec<u8>,
     /// Irrep of each orbital, from 0, likewise.
     pub(super) orbital_irreps: Vec<u8>,
-    pub(super) alpha: StringTable,
-    pub(super) beta: StringTable,
+    pub(super) alpha: StringTable<T>,
+    pub(super) beta: StringTable<T>,
 }
 
 /// A determinant: ranks of its strings, and the orbitals they occupy.
@@ -117,12 +122,16 @@ struct Pair {
 
 /// The matrix of H in a space, without the core energy; elements up to `threshold` times [`Integrals::unit`] (see
 /// [`THRESHOLD`]) are dropped.
-pub fn matrix(integrals: &Integrals, space: &Space, threshold: f64) -> Result<Csr, MatrixError> {
+pub fn matrix<T: OrbitalNumber>(integrals: &Integrals<T>, space: &Space, threshold: f64) -> Result<Csr, MatrixError> {
     CiHamiltonian::new(integrals, space, threshold)?.matrix()
 }
 
 /// Checks that integrals fit a space of so many orbitals, and that they keep its irreps where it has a single one.
-pub(super) fn check(integrals: &Integrals, space: usize, irreps: Option<&[u8]>) -> Result<(), MatrixError> {
+pub(super) fn check<T: OrbitalNumber>(
+    integrals: &Integrals<T>,
+    space: usize,
+    irreps: Option<&[u8]>,
+) -> Result<(), MatrixError> {
     let orbitals = integrals.orbitals;
     if orbitals != space {
         return Err(MatrixError::Orbitals { integrals: orbitals, space });
@@ -134,7 +143,7 @@ pub(super) fn check(integrals: &Integrals, space: usize, irreps: Option<&[u8]>) 
     irreps.map_or(Ok(()), |irreps| integrals.check_irreps(irreps))
 }
 
-impl Integrals {
+impl<T: OrbitalNumber> Integrals<T> {
     /// Checks that what irreps of the orbitals forbid is rounding.
     ///
     /// # Errors
@@ -145,37 +154,40 @@ impl Integrals {
     }
 }
 
-impl CiHamiltonian {
+impl<T: OrbitalNumber> CiHamiltonian<T> {
     /// Lists the excitations of the space's strings.
-    pub fn new(integrals: &Integrals, space: &Space, threshold: f64) -> Result<CiHamiltonian, MatrixError> {
+    pub fn new(integrals: &Integrals<T>, space: &Space, threshold: f64) -> Result<CiHamiltonian<T>, MatrixError> {
         let orbitals = integrals.orbitals;
         check(integrals, space.orbitals(), space.irreps())?;
         if !(threshold >= 0.0 && threshold.is_finite()) {
             return Err(MatrixError::Threshold { found: threshold });
         }
         let threshold = threshold * integrals.unit();
-        let pairs = triangle(orbitals);
-        Device::cpu().check_memory("integrals as a square matrix", 8 * (pairs * pairs) as u64)?;
+        let pairs = T::pairs(orbitals);
+        let bytes = (size_of::<T>() * pairs * pairs) as u64;
+        Device::cpu().check_memory("integrals as a square matrix", bytes)?;
         let of_orbital: Vec<u8> = match integrals.obey_irreps() {
             true => integrals.irreps.iter().map(|irrep| irrep - 1).collect(),
             false => vec![0; orbitals],
         };
-        let rules = Rules { integrals, irreps: &of_orbital, level: space.level(), listed: space.is_list(), threshold };
-        let alpha = StringTable::new(space.alpha(), &rules, |_| 0)?;
-        let beta = StringTable::new(space.beta(), &rules, |rank| space.slot(rank))?;
-        let coulomb = (0..pairs * pairs).into_par_iter().map(|k| {
-            let (left, right) = (k / pairs, k % pairs);
-            integrals.two[super::integrals::pair(left, right)]
-        });
-        let pair_list = || (0..orbitals).flat_map(|p| (0..=p).map(move |q| (p, q)));
+        let (irreps, level, listed) = (of_orbital.as_slice(), space.level(), space.is_list());
+        let rules = |spin| Rules { integrals: integrals.of_spin(spin), irreps, level, listed, threshold };
+        let alpha = StringTable::new(space.alpha(), &rules(Spin::Up), |_| 0)?;
+        let beta = StringTable::new(space.beta(), &rules(Spin::Down), |rank| space.slot(rank))?;
+        let coulomb = (0..pairs * pairs).into_par_iter().map(|k| integrals.between(k / pairs, k % pairs));
+        let repulsion = |spin| -> Vec<T> {
+            let by_orbital = |pq| (0..orbitals).map(move |r| integrals.felt(spin, pq, once(r)));
+            (0..pairs).flat_map(by_orbital).collect()
+        };
         Ok(CiHamiltonian {
             space: space.clone(),
             threshold,
             pairs,
             orbitals,
             coulomb: coulomb.collect(),
-            repulsion: pair_list().flat_map(|(p, q)| (0..orbitals).map(move |r| integrals.two(p, q, r, r))).collect(),
-            irreps: pair_list().map(|(p, q)| of_orbital[p] ^ of_orbital[q]).collect(),
+            repulsion: repulsion(Spin::Up),
+            beta_repulsion: integrals.is_unrestricted().then(|| repulsion(Spin::Down)),
+            irreps: T::pair_list(orbitals).into_iter().map(|(p, q)| of_orbital[p] ^ of_orbital[q]).collect(),
             orbital_irreps: of_orbital.clone(),
             alpha,
             beta,
@@ -195,28 +207,30 @@ impl CiHamiltonian {
     }
 
     fn energy(&self, pair: &Pair) -> f64 {
-        let between = pair.up.iter().map(|p| self.felt(super::integrals::pair(*p, *p), &pair.down)).sum::<f64>();
+        let felt = |p: &usize| self.felt(&self.repulsion, T::pair(self.orbitals, *p, *p), &pair.down).real();
+        let between = pair.up.iter().map(felt).sum::<f64>();
         self.alpha.energy[pair.alpha as usize] + self.beta.energy[pair.beta as usize] + between
     }
 
-    /// Σ_r (pq|rr).
-    fn felt(&self, pair: usize, orbitals: &[usize]) -> f64 {
-        let row = &self.repulsion[pair * self.orbitals..(pair + 1) * self.orbitals];
+    /// Σ_r (pq|rr) of the electrons r of the other spin.
+    fn felt(&self, repulsion: &[T], pair: usize, orbitals: &[usize]) -> T {
+        let row = &repulsion[pair * self.orbitals..(pair + 1) * self.orbitals];
         orbitals.iter().map(|r| row[*r]).sum()
     }
 
     /// Calls `found` with column and value of each element of a row above the threshold, in any order.
-    pub fn for_each(&self, row: u64, mut found: impl FnMut(u64, f64)) {
+    pub fn for_each(&self, row: u64, mut found: impl FnMut(u64, T)) {
         let pair = self.pair_of(row);
         let (alpha, beta) = (pair.alpha, pair.beta);
-        let mut keep = |column, value: f64| {
-            if value.abs() > self.threshold {
+        let mut keep = |column, value: T| {
+            if value.size() > self.threshold {
                 found(column, value);
             }
         };
-        keep(row, self.energy(&pair));
-        self.one_spin(&self.alpha, alpha, &pair.down, |other| self.space.row_of(other, beta), &mut keep);
-        self.one_spin(&self.beta, beta, &pair.up, |other| self.space.row_of(alpha, other), &mut keep);
+        keep(row, self.energy(&pair).into());
+        let [up, down] = [&self.repulsion, self.beta_repulsion.as_ref().unwrap_or(&self.repulsion)];
+        self.one_spin((&self.alpha, up), alpha, &pair.down, |other| self.space.row_of(other, beta), &mut keep);
+        self.one_spin((&self.beta, down), beta, &pair.up, |other| self.space.row_of(alpha, other), &mut keep);
         let singles = self.alpha.singles(alpha);
         for (k, other) in singles.target.iter().enumerate() {
             self.both_spins(&singles, k, *other, beta, &mut keep);
@@ -226,16 +240,16 @@ impl CiHamiltonian {
     /// Singles and doubles of one string, including the field of the other spin's electrons.
     fn one_spin(
         &self,
-        table: &StringTable,
+        (table, repulsion): (&StringTable<T>, &[T]),
         rank: u32,
         onlookers: &[usize],
         row: impl Fn(u32) -> Option<u64>,
-        keep: &mut impl FnMut(u64, f64),
+        keep: &mut impl FnMut(u64, T),
     ) {
         let singles = table.singles(rank);
         for (k, target) in singles.target.iter().enumerate() {
             if let Some(column) = row(*target) {
-                keep(column, singles.own[k] + singles.sign(k) * self.felt(singles.pair(k), onlookers));
+                keep(column, singles.own[k] + self.felt(repulsion, singles.pair(k), onlookers) * singles.sign(k));
             }
         }
         let (targets, values) = table.doubles(rank);
@@ -247,13 +261,13 @@ impl CiHamiltonian {
     }
 
     /// One single of α with all singles of β.
-    fn both_spins(&self, alpha: &Singles<'_>, k: usize, other: u32, beta: u32, keep: &mut impl FnMut(u64, f64)) {
+    fn both_spins(&self, alpha: &Singles<'_, T>, k: usize, other: u32, beta: u32, keep: &mut impl FnMut(u64, T)) {
         let (pair, sign) = (alpha.pair(k), alpha.sign(k));
         let felt = &self.coulomb[pair * self.pairs..(pair + 1) * self.pairs];
         for run in self.beta.runs(beta).iter().filter(|run| run.irrep == self.irreps[pair]) {
             let singles = self.beta.run(beta, run);
             self.space.rows_among(other, run.slot, singles.target, |m, column| {
-                keep(column, sign * singles.sign(m) * felt[singles.pair(m)]);
+                keep(column, felt[singles.pair(m)] * (sign * singles.sign(m)));
             });
         }
     }
@@ -291,13 +305,16 @@ impl CiHamiltonian {
         let start = starts(&self.lengths_of(&wanted));
         let non_zeros = start[rows as usize];
         let what = format!("a matrix of {rows} determinants and {non_zeros} non-zeros");
-        Device::cpu().check_memory(&what, non_zeros * NON_ZERO_BYTES)?;
+        let bytes = COLUMN_BYTES + size_of::<T>() as u64;
+        Device::cpu().check_memory(&what, non_zeros * bytes)?;
         let mut columns = vec![0u32; non_zeros as usize];
-        let mut values = vec![0.0; non_zeros as usize];
+        let parts = T::KIND.parts();
+        let mut values = vec![0.0; non_zeros as usize * parts];
+        let part_start: Vec<u64> = start.iter().map(|start| start * parts as u64).collect();
         let tasks: Vec<_> =
-            pieces(&start, CHUNK, &mut columns).into_iter().zip(pieces(&start, CHUNK, &mut values)).collect();
+            pieces(&start, CHUNK, &mut columns).into_iter().zip(pieces(&part_start, CHUNK, &mut values)).collect();
         tasks.into_par_iter().enumerate().for_each(|(task, (columns, values))| {
-            let (mut row, mut filled) = (Vec::new(), 0);
+            let (mut row, mut filled, mut own) = (Vec::new(), 0, Vec::new());
             for at in (task * CHUNK) as u64..((task + 1) * CHUNK).min(rows as usize) as u64 {
                 row.clear();
                 if !wanted.contains(&(at as usize)) {
@@ -306,11 +323,14 @@ impl CiHamiltonian {
                 self.for_each(at, |column, value| row.push((column as u32, value)));
                 row.sort_unstable_by_key(|(column, _)| *column);
                 for (column, value) in &row {
-                    (columns[filled], values[filled]) = (*column, *value);
+                    own.clear();
+                    value.push(&mut own);
+                    columns[filled] = *column;
+                    values[filled * parts..(filled + 1) * parts].copy_from_slice(&own);
                     filled += 1;
                 }
             }
         });
-        Ok(Csr::new(start, columns, values)?)
+        Ok(Csr::of_numbers(T::KIND, start, columns, values)?)
     }
 }

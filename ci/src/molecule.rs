@@ -3,20 +3,31 @@
 //! In: a [`CiSpec`]. Out: [`Molecule`].
 
 use super::fcidump::{FcidumpHeader, OrbitalSymmetry, OrbsymError};
+use super::operator::{electrons, term_by_term};
+use super::orbital_number::OrbitalNumber;
 use super::spec::{CiBasis, CiSpec, SpaceSpec};
 use super::strings::MAX_ORBITALS;
 use super::{
-    CsfError, CsfSpace, DensityError, FcidumpError, Integrals, OneBody, OneElectron, OneElectronError, OrbitalWindow,
-    Space, SpaceError, WindowError,
+    CsfError, CsfSpace, DensityError, FcidumpError, FileIntegrals, Integrals, OneBody, OneElectron, OneElectronError,
+    OrbitalWindow, Space, SpaceError, WindowError,
 };
+use eigenforge_core::operator::{MatrixStorage, Operator};
 use eigenforge_core::words::grouped;
+use eigenforge_product::sparse::FormatName;
 use eigenforge_runtime::trace;
+use num_complex::Complex64;
+use std::path::PathBuf;
 
 /// Integrals and determinants of one problem.
 #[derive(Clone, Debug)]
 pub struct Molecule {
-    /// With frozen cores folded in and other orbitals removed.
+    /// With frozen cores folded in and other orbitals removed. Over complex orbitals these have no values, but numbers of orbitals and
+    /// electrons, irreps and core energy.
     pub integrals: Integrals,
+    /// The integrals over complex orbitals, if the file has such.
+    pub complex: Option<Box<Integrals<Complex64>>>,
+    /// Whether real integrals were written as complex numbers.
+    pub from_complex: bool,
     /// The determinants.
     pub space: Space,
     /// The configuration state functions among which states are searched, in place of all determinants.
@@ -52,6 +63,29 @@ pub enum MoleculeError {
     /// Error of the dipole's integrals.
     #[error(transparent)]
     Dipole(#[from] OneElectronError),
+    /// Something that needs real orbitals.
+    #[error("{what} needs real orbitals, and {} has complex ones, (re,im) i j k l; {instead}", path.display())]
+    Complex {
+        /// What was asked for.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What to do.
+        instead: &'static str,
+    },
+    /// Something that needs one set of orbitals for both spins.
+    #[error(
+        "{what} needs one set of orbitals for both spins, and {} has unrestricted ones (IUHF=1): S² needs their overlap, which the file has \
+         not; {instead}", path.display()
+    )]
+    Unrestricted {
+        /// What was asked for.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What to do.
+        instead: &'static str,
+    },
     /// An integral whose square overflows in double precision.
     #[error(
         "the integrals add up to {sum:e} in magnitude, {largest:e} at most each, expected less than {MOST_MAGNITUDE:e}: are they of a molecule, in Hartree?"
@@ -79,8 +113,8 @@ pub enum MoleculeError {
 const MOST_MAGNITUDE: f64 = 1e150;
 
 /// Refuses integrals with which a solver would overflow.
-fn check_magnitudes(integrals: &Integrals) -> Result<(), MoleculeError> {
-    let all = || integrals.one.iter().chain(&integrals.two).chain([&integrals.core]).map(|value| value.abs());
+fn check_magnitudes<T: OrbitalNumber>(integrals: &Integrals<T>) -> Result<(), MoleculeError> {
+    let all = || integrals.values().map(OrbitalNumber::size).chain([integrals.core.abs()]);
     let (sum, largest) = (all().sum::<f64>(), all().fold(0.0, f64::max));
     if sum < MOST_MAGNITUDE { Ok(()) } else { Err(MoleculeError::Magnitude { sum, largest }) }
 }
@@ -93,13 +127,26 @@ impl Molecule {
     pub fn read(ci: &CiSpec) -> Result<Molecule, MoleculeError> {
         let _reading = trace::span("generate", "read integrals");
         let header = FcidumpHeader::read(&ci.fcidump)?;
+        if header.unrestricted && (ci.basis == CiBasis::Csf || ci.two_s.is_some()) {
+            let what = if ci.basis == CiBasis::Csf { "basis = \"csf\"" } else { "`two_s`" };
+            let instead = "leave `basis` and `two_s` out, and choose n_α − n_β by two_sz";
+            return Err(MoleculeError::Unrestricted { what, path: ci.fcidump.clone(), instead });
+        }
         let rest = || ci.orbitals.unwrap_or(header.orbitals.saturating_sub(ci.frozen));
         let kept = ci.active.as_ref().map_or_else(rest, Vec::len);
         if kept > MAX_ORBITALS && kept <= header.orbitals {
             return Err(SpaceError::Orbitals { found: kept }.into());
         }
-        let (mut integrals, symmetry) = Integrals::read_with(&ci.fcidump, ci.symmetry)?;
+        let (read, symmetry) = FileIntegrals::read(&ci.fcidump, ci.symmetry)?;
+        let (mut integrals, mut complex, from_complex) = match read {
+            FileIntegrals::Real { integrals, from_complex } => (integrals, None, from_complex),
+            FileIntegrals::Complex(complex) => (complex.without_values(), Some(Box::new(complex)), false),
+        };
         check_magnitudes(&integrals)?;
+        complex.as_deref().map_or(Ok(()), check_magnitudes)?;
+        if complex.is_some() {
+            refuse_complex(ci)?;
+        }
         let irrep = ci.irrep.as_ref().map(|irrep| symmetry.number(irrep)).transpose()?;
         let of_one_spin = ci.basis == CiBasis::Csf || ci.two_s.is_some();
         let two_s = of_one_spin.then(|| two_s(ci, &integrals)).transpose()?;
@@ -107,7 +154,13 @@ impl Molecule {
             integrals = integrals.with_two_sz(two_sz)?;
         }
         let window = ci.window(integrals.orbitals, integrals.spins())?;
-        integrals = integrals.in_window(&window);
+        match &mut complex {
+            Some(complex) => {
+                **complex = Integrals { two_sz: integrals.two_sz, ..(**complex).clone() }.in_window(&window);
+                integrals = complex.without_values();
+            }
+            None => integrals = integrals.in_window(&window),
+        }
         let (space, csfs) = match two_s {
             None => (determinants(ci, &integrals, irrep)?, None),
             Some(two_s) if ci.basis == CiBasis::Determinants => {
@@ -122,8 +175,19 @@ impl Molecule {
         let irrep = irrep.map_or(String::new(), |irrep| format!(", irrep {}", symmetry.label(irrep)));
         let spin = two_s.map_or(String::new(), |two_s| format!(", 2S = {two_s}"));
         let words = format!("{}{spin}{irrep}{}", ci.space.describe(), window.describe());
-        let dipole = ci.dipole.as_ref().map(|path| OneElectron::read_dipole(path, window.all)).transpose()?;
-        Ok(Molecule { integrals, space, csfs, words, window, symmetry, dipole })
+        let read = |path| OneElectron::read_dipole(path, window.all, header.unrestricted);
+        let dipole = ci.dipole.as_ref().map(read).transpose()?;
+        Ok(Molecule { integrals, complex, from_complex, space, csfs, words, window, symmetry, dipole })
+    }
+
+    /// Whether each spin has its own orbitals.
+    pub fn is_unrestricted(&self) -> bool {
+        self.integrals.is_unrestricted() || self.complex.as_ref().is_some_and(|complex| complex.is_unrestricted())
+    }
+
+    /// H as an operator, the core energy included: [`electrons`].
+    pub fn operator(&self) -> Operator {
+        self.complex.as_ref().map_or_else(|| electrons(&self.integrals), |complex| term_by_term(complex))
     }
 
     /// Elements of a vector: configuration state functions, or determinants.
@@ -153,7 +217,38 @@ impl Molecule {
                 count(csfs.configurations())
             )
         });
-        format!("{} of {up} + {down} electrons: {functions}{determinants}", self.words)
+        let orbitals = match (self.is_unrestricted(), &self.complex) {
+            (false, None) => "",
+            (true, None) => ", unrestricted orbitals,",
+            (false, Some(_)) => ", complex orbitals,",
+            (true, Some(_)) => ", complex unrestricted orbitals,",
+        };
+        format!("{}{orbitals} of {up} + {down} electrons: {functions}{determinants}", self.words)
+    }
+}
+
+/// Refuses what complex orbitals have not.
+fn refuse_complex(ci: &CiSpec) -> Result<(), MoleculeError> {
+    let is_stored = matches!(ci.storage, MatrixStorage::Auto | MatrixStorage::Stored);
+    let refused = [
+        (
+            ci.basis == CiBasis::Csf,
+            "basis = \"csf\"",
+            "leave `basis` and `two_s` out: ⟨S²⟩ of each state is in the report",
+        ),
+        (ci.two_s.is_some(), "`two_s`", "leave it out: ⟨S²⟩ of each state is in the report"),
+        (!is_stored, "a product without a stored matrix", "leave `storage` out, or write storage = \"stored\""),
+        (ci.format == Some(FormatName::Symmetric), "format = \"symmetric\"", "take another format, or leave it out"),
+        (
+            ci.dipole.is_some(),
+            "`dipole`",
+            "leave it out: density = true writes γ, to be contracted with your integrals",
+        ),
+        (ci.transitions, "`transitions`", "leave it out: --vectors writes the states"),
+    ];
+    match refused.into_iter().find(|(asked, ..)| *asked) {
+        Some((_, what, instead)) => Err(MoleculeError::Complex { what, path: ci.fcidump.clone(), instead }),
+        None => Ok(()),
     }
 }
 

@@ -16,6 +16,7 @@
 
 use super::Integrals;
 use super::integrals::{pair, triangle};
+use super::orbital_number::OrbitalNumber;
 use eigenforge_core::basis::{Down, Up};
 use eigenforge_core::operator::Factor::{Annihilate, Create};
 use eigenforge_core::operator::{Charge, Content, Factor, Operator, OperatorError, Spin, product_text};
@@ -25,18 +26,55 @@ use eigenforge_runtime::{Device, DeviceError};
 /// Allowed difference between copies of one integral, relative to the largest coefficient; the same as in FCIDUMP files.
 const AGREEMENT: f64 = 1e-10;
 
-/// H = E_core + Σ h_pq c†_pσ c_qσ + ½ Σ (pq|rs) c†_pσ c†_rτ c_sτ c_qσ, to which terms can be added.
+/// H = E_core + Σ h_pq c†_pσ c_qσ + ½ Σ (pq|rs) c†_pσ c†_rτ c_sτ c_qσ, to which terms can be added. Where each spin has its own orbitals,
+/// h_pq and (pq|rs) are those of the spins, and a site is an orbital of either.
 ///
 /// There is one term for every (pq|rs) of opposite spins and for every pair of pairs of one spin, about 1.5 N⁴ of 130
 /// bytes: 0.2 GB and 5 s for 30 orbitals, 1.4 GB and 40 s for 50 (one core). Beyond that change the integrals themselves:
 /// [`one`](field@Integrals::one) and [`two`](field@Integrals::two) are public.
-#[gpu_operator(conserves(Up, Down))]
 pub fn electrons(integrals: &Integrals) -> Operator {
+    if integrals.is_unrestricted() { term_by_term(integrals) } else { restricted_electrons(integrals) }
+}
+
+/// That of one set of orbitals for both spins.
+#[gpu_operator(conserves(Up, Down))]
+fn restricted_electrons(integrals: &Integrals) -> Operator {
     let n = integrals.orbitals;
     sum!(p in 0..n, q in 0..n, s in [Up, Down]; integrals.one(p, q) * cdag(p, s) * c(q, s))
         + sum!(p in 0..n, q in 0..n, r in 0..n, t in 0..n, s in [Up, Down], u in [Up, Down];
             0.5 * integrals.two(p, q, r, t) * cdag(p, s) * cdag(r, u) * c(t, u) * c(q, s))
         + integrals.core
+}
+
+/// That of any integrals, in normal order.
+pub(super) fn term_by_term<T: OrbitalNumber>(integrals: &Integrals<T>) -> Operator {
+    let n = integrals.orbitals;
+    let pairs = || (0..n).flat_map(|p| (0..n).map(move |q| (p, q)));
+    let below = || pairs().filter(|(p, r)| p < r);
+    let mut sum = Operator::zero();
+    let mut add = |factors: &[Factor], value: T| {
+        let mut parts = Vec::new();
+        value.push(&mut parts);
+        for (part, unit) in parts.into_iter().zip([None, Some(Factor::ImaginaryUnit)]) {
+            if part != 0.0 {
+                sum.add_terms(Operator::product(&factors.iter().copied().chain(unit).collect::<Vec<_>>()), part);
+            }
+        }
+    };
+    add(&[], integrals.core.into());
+    for spin in [Spin::Up, Spin::Down] {
+        let own = integrals.of_spin(spin);
+        for (p, q) in pairs() {
+            add(&[Create(spin, p), Annihilate(spin, q)], own.one(p, q));
+        }
+        for ((p, r), (q, s)) in below().flat_map(|left| below().map(move |right| (left, right))) {
+            add(&same_spin([p, q, r, s], spin), own.two(p, q, r, s) - own.two(p, s, r, q));
+        }
+    }
+    for ((p, q), (r, s)) in pairs().flat_map(|left| pairs().map(move |right| (left, right))) {
+        add(&opposite([p, q, r, s]), integrals.between(T::pair(n, p, q), T::pair(n, r, s)));
+    }
+    sum
 }
 
 /// Why an operator has no integrals.

@@ -2,10 +2,13 @@
 //!
 //! Removing orbitals i that are doubly occupied in every determinant gives (Helgaker, Jørgensen and Olsen 2000,
 //! section 12.5) E_core += 2 Σ h_ii + Σ_ij [2 (ii|jj) − (ij|ij)] and h_pq += Σ_i [2 (pq|ii) − (pi|iq)]. Deleted orbitals
-//! are empty in every determinant and contribute nothing.
+//! are empty in every determinant and contribute nothing. Where each spin has its own orbitals, one electron of each spin is in the
+//! orbitals of the core, whose field on an electron of spin σ is Σ_i [(pq|ii)_σσ − (pi|iq)_σσ + (pq|ii)_στ], τ the other spin.
 
-use super::integrals::{Integrals, pair};
+use super::integrals::{BetaIntegrals, Integrals};
+use super::orbital_number::OrbitalNumber;
 use super::spec::CiSpec;
+use eigenforge_core::operator::Spin;
 
 /// Which orbitals of a file are doubly occupied and which are active, both ascending and from 0; the others are empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,33 +151,53 @@ impl CiSpec {
     }
 }
 
-impl Integrals {
+impl<T: OrbitalNumber> Integrals<T> {
     /// Those of the active orbitals of a window of these, with its core folded into the core energy and h.
-    pub fn in_window(&self, OrbitalWindow { core, active, .. }: &OrbitalWindow) -> Integrals {
-        let mut window = Integrals::zero(active.len());
+    pub fn in_window(&self, orbitals: &OrbitalWindow) -> Integrals<T> {
+        let OrbitalWindow { core, active, .. } = orbitals;
+        let mut window = Integrals::zeros(active.len());
         window.electrons = self.electrons - 2 * core.len();
         window.two_sz = self.two_sz;
         if !self.irreps.is_empty() {
             window.irreps = active.iter().map(|orbital| self.irreps[*orbital]).collect();
         }
-        window.core = self.core;
-        for i in core.iter().copied() {
-            window.core += 2.0 * self.one(i, i);
-            window.core += core.iter().map(|j| 2.0 * self.two(i, i, *j, *j) - self.two(i, *j, i, *j)).sum::<f64>();
-        }
-        for (p, own) in active.iter().copied().enumerate() {
-            for (q, other) in active[..=p].iter().copied().enumerate() {
-                let mean =
-                    core.iter().map(|i| 2.0 * self.two(own, other, *i, *i) - self.two(own, *i, *i, other)).sum::<f64>();
-                let pq = pair(p, q);
-                window.one[pq] = self.one(own, other) + mean;
-                for (r, third) in active[..=p].iter().copied().enumerate() {
-                    for (s, fourth) in active[..=r].iter().copied().enumerate().take_while(|(s, _)| pair(r, *s) <= pq) {
-                        window.two[pair(pq, pair(r, s))] = self.two(own, other, third, fourth);
-                    }
-                }
-            }
+        window.core = self.core + self.core_energy(core);
+        (window.one, window.two) = self.of_spin_in(Spin::Up, orbitals);
+        if self.is_unrestricted() {
+            let (one, two) = self.of_spin_in(Spin::Down, orbitals);
+            let pairs = T::pair_list(active.len()).into_iter();
+            let pairs: Vec<usize> = pairs.map(|(p, q)| T::pair(self.orbitals, active[p], active[q])).collect();
+            let mixed = pairs.iter().flat_map(|left| pairs.iter().map(|right| self.between(*left, *right))).collect();
+            window.beta = Some(Box::new(BetaIntegrals { one, two, mixed }));
         }
         window
+    }
+
+    /// Σ_σi h_ii + Σ_σij ½ [(ii|jj) − (ij|ji)] + Σ_ij (ii|jj) of both spins: that of two electrons in each core orbital.
+    fn core_energy(&self, core: &[usize]) -> f64 {
+        let mut energy = 0.0;
+        for i in core.iter().copied() {
+            for spin in [Spin::Up, Spin::Down] {
+                let own = self.of_spin(spin);
+                let others = core.iter().map(|j| (own.two(i, i, *j, *j) - own.two(i, *j, *j, i)).real());
+                energy += own.one(i, i).real() + 0.5 * others.sum::<f64>();
+            }
+            energy += self.felt(Spin::Up, T::pair(self.orbitals, i, i), core.iter().copied()).real();
+        }
+        energy
+    }
+
+    /// h_pq with the field of the core, and (pq|rs), of electrons of one spin in the active orbitals.
+    fn of_spin_in(&self, spin: Spin, OrbitalWindow { core, active, .. }: &OrbitalWindow) -> (Vec<T>, Vec<T>) {
+        let (all, pairs) = (self.of_spin(spin), T::pair_list(active.len()));
+        let pairs: Vec<(usize, usize)> = pairs.into_iter().map(|(p, q)| (active[p], active[q])).collect();
+        let field = |(p, q): &(usize, usize)| {
+            let same = core.iter().map(|i| all.two(*p, *q, *i, *i) - all.two(*p, *i, *i, *q)).sum::<T>();
+            all.one(*p, *q) + same + self.felt(spin, T::pair(self.orbitals, *p, *q), core.iter().copied())
+        };
+        let of_pair = |(left, (p, q)): (usize, &(usize, usize))| {
+            pairs[..=left].iter().map(|(r, s)| all.two(*p, *q, *r, *s)).collect::<Vec<T>>()
+        };
+        (pairs.iter().map(field).collect(), pairs.iter().enumerate().flat_map(of_pair).collect())
     }
 }

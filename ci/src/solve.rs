@@ -76,7 +76,7 @@ impl<'a> CiProblem<'a> {
     pub fn multiply_on(solve: &Solve<'_>, machine: &Machine) -> Result<CiPlan, CiError> {
         let (storage, integrals) = (CiProblem::storage_plan_on(solve, machine)?, solve.problem.without_constant().0);
         let request = Request::new(&integrals, solve.problem.space, StorageTarget::from_machine(machine));
-        let request = Request { csfs: solve.problem.csfs, ..request };
+        let request = Request { csfs: solve.problem.csfs, complex: solve.problem.complex, ..request };
         let multiply = machine.card.as_ref().map(|_| multiply(storage.way, &completed(solve, request))).transpose()?;
         Ok(CiPlan { storage, multiply })
     }
@@ -88,15 +88,18 @@ impl<'a> CiProblem<'a> {
 }
 
 fn requested<R>(solve: &Solve<'_>, plan: impl FnOnce(&StorageRequest<'_>) -> R) -> R {
-    let CiProblem { integrals, space, csfs, storage, wish, census } = &solve.problem;
-    let solver = |rows: u64| solve.resident(rows);
-    let csfs = *csfs;
-    plan(&StorageRequest { integrals, space, csfs, solver: &solver, storage: *storage, format: wish.format, census })
+    let CiProblem { integrals, space, csfs, complex, storage, wish, census } = &solve.problem;
+    let parts = complex.map_or(1, |_| 2);
+    let solver = |rows: u64| solve.resident(rows.saturating_mul(parts));
+    let (csfs, complex, storage, format) = (*csfs, *complex, *storage, wish.format);
+    plan(&StorageRequest { integrals, space, csfs, complex, solver: &solver, storage, format, census })
 }
 
 /// What is asked for on a device.
 pub(super) fn request<'r>(solve: &'r Solve<'_>, integrals: &'r Integrals, device: &'r Device) -> Request<'r> {
-    completed(solve, Request::on_device(integrals, solve.problem.space, solve.problem.csfs, device))
+    let CiProblem { space, csfs, complex, .. } = solve.problem;
+    let request = Request { complex, ..Request::on_device(integrals, space, csfs, device) };
+    completed(solve, request)
 }
 
 fn completed<'r>(solve: &Solve<'_>, request: Request<'r>) -> Request<'r> {
@@ -109,13 +112,17 @@ impl<'a> Diagonalisable<f64> for CiProblem<'a> {
 
     fn diagonalise(solve: &Solve<'a>, device: &Device) -> Result<CiSolution<'a>, CiError> {
         let set_up = solve.set_up(device)?;
-        let CiProblem { integrals: all, space, csfs, .. } = solve.problem;
-        let (states, dimension) = (solve.options.states, solve.problem.dimension());
+        let CiProblem { integrals: all, space, csfs, complex, .. } = solve.problem;
+        let (states, dimension) = (solve.options.states, solve.problem.rows());
         if states as u64 > dimension {
             let functions = csfs.map_or("determinants", |_| "configuration state functions");
             return Err(CiError::States { states, dimension, functions });
         }
         check_format(solve, device)?;
+        if complex.is_some() && device.ranks().is_some() {
+            let instead = "one process solves it, on its cores or on its cards".into();
+            return Err(DeviceError::NotOverRanks { what: "H over complex orbitals".into(), instead }.into());
+        }
         let (integrals, constant) = solve.problem.without_constant();
         let storage = CiProblem::storage_plan(solve, device)?;
         let choice =
@@ -124,13 +131,16 @@ impl<'a> Diagonalisable<f64> for CiProblem<'a> {
         let plan = multiply(storage.way, &Request { shape, ..request(solve, &integrals, device) })?;
         let _ahead = solve.compile_ahead(device, &plan);
         let operator = Hamiltonian::new(plan.clone(), NAME, device)?;
+        let operator = if complex.is_some() { operator.of_numbers(2) } else { operator };
         let operator = operator.guessing(|device| match csfs {
+            _ if complex.is_some() => Ok(None),
             Some(csfs) => csfs.guess(&integrals).map(|listed| guess::function(listed, device)).transpose(),
             None => guess::guess(&integrals, space, device),
         });
         let how = StorageUsed::new(storage, &plan, (&operator, device), choice);
-        let found = solve.search(set_up, &operator, constant)?;
-        let states = Eigenstates::new((&operator, device), found, constant)?;
+        let (pairs, seconds) = solve.search(set_up, &operator, constant)?;
+        let (pairs, _) = solve.problem.image().fold(pairs, states)?;
+        let states = Eigenstates::new((&operator, device), (pairs, seconds), constant)?;
         Ok(CiSolution { integrals: all, space, csfs, states, how })
     }
 }

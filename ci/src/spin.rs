@@ -13,11 +13,11 @@
 //! mixture a solver returns. In a space that lacks some determinants of a configuration eigenstates are spin-contaminated.
 
 use super::density::{DensityError, norms, rows};
+use super::orbital_number::OrbitalNumber;
 use super::slater_condon::is_odd;
 use super::space::Space;
 use super::strings::occupied;
-use eigenforge_runtime::solvers::symmetric_eigen;
-use ndarray::{Array2, ArrayRef2, ArrayView1};
+use ndarray::{Array2, ArrayRef2};
 use rayon::prelude::*;
 
 /// Rows per task; fixed, so that sums do not depend on the number of threads.
@@ -64,32 +64,33 @@ impl StateSpin {
 
 /// The states of a level, each with a definite spin as far as the space has whole spins.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SharpLevel {
+pub struct SharpLevel<T = f64> {
     /// The eigenstates of S² within the level, one per row: an orthonormal basis.
-    pub states: Array2<f64>,
+    pub states: Array2<T>,
     /// Their spins, ascending.
     pub spins: Vec<StateSpin>,
     /// Whether S² leads out of the space nowhere.
     pub has_whole_spins: bool,
 }
 
-impl SharpLevel {
+impl<T: OrbitalNumber> SharpLevel<T> {
     /// The level of the rows of `vectors` (k × dimension, orthonormal). It does not depend on the choice of basis.
     ///
     /// # Errors
     /// No vectors, a vector of another length, a norm of 0.
-    pub fn new(space: &Space, vectors: Array2<f64>) -> Result<SharpLevel, DensityError> {
+    pub fn new(space: &Space, vectors: Array2<T>) -> Result<SharpLevel<T>, DensityError> {
         let count = vectors.nrows();
-        let vectors = vectors.as_standard_layout();
-        let (squares, has_whole_spins) = squares(space, &rows(&vectors), |_| 0..count)?;
-        let (values, directions) = symmetric_eigen(count, &squares)?;
+        let (squares, has_whole_spins) = squares(space, &vectors, |_| 0..count)?;
+        let (values, directions) = T::eigen(count, &squares)?;
         let spins = values.into_iter().map(|square| StateSpin::new(square, space)).collect();
         if count == 1 {
-            return Ok(SharpLevel { states: vectors.into_owned(), spins, has_whole_spins });
+            return Ok(SharpLevel { states: vectors, spins, has_whole_spins });
         }
-        let mut states = Array2::zeros(vectors.dim());
+        let mut states = Array2::from_elem(vectors.dim(), T::default());
         for (mut state, direction) in states.rows_mut().into_iter().zip(&directions) {
-            direction.iter().zip(vectors.rows()).for_each(|(c, row)| state.scaled_add(*c, &ArrayView1::from(row)));
+            for (c, row) in direction.iter().zip(vectors.rows()) {
+                state.iter_mut().zip(row).for_each(|(sum, value)| *sum += *c * *value);
+            }
         }
         Ok(SharpLevel { states, spins, has_whole_spins })
     }
@@ -120,34 +121,36 @@ impl SharpLevel {
 ///
 /// # Errors
 /// No vectors, a vector of another length, a norm of 0.
-pub fn spins(space: &Space, vectors: &ArrayRef2<f64>) -> Result<Vec<StateSpin>, DensityError> {
-    let vectors = vectors.as_standard_layout();
-    let (squares, _) = squares(space, &rows(&vectors), |k| k..k + 1)?;
-    Ok(squares.into_iter().map(|square| StateSpin::new(square, space)).collect())
+pub fn spins<T: OrbitalNumber>(space: &Space, vectors: &ArrayRef2<T>) -> Result<Vec<StateSpin>, DensityError> {
+    let (squares, _) = squares(space, vectors, |k| k..k + 1)?;
+    Ok(squares.into_iter().map(|square| StateSpin::new(square.real(), space)).collect())
 }
 
 /// ⟨k|S²|l⟩ for each vector k and all l in `partners(k)`, one row after another; whether S² leads out of the space nowhere.
-fn squares(
+fn squares<T: OrbitalNumber>(
     space: &Space,
-    vectors: &[&[f64]],
+    vectors: &ArrayRef2<T>,
     partners: impl Fn(usize) -> std::ops::Range<usize> + Sync,
-) -> Result<(Vec<f64>, bool), DensityError> {
-    let norms = norms(space, vectors)?;
+) -> Result<(Vec<T>, bool), DensityError> {
+    let vectors = vectors.as_standard_layout();
+    let vectors = rows(&vectors);
+    let norms = norms(space, &vectors)?;
     let pairs: Vec<(usize, usize)> = (0..vectors.len()).flat_map(|k| partners(k).map(move |l| (k, l))).collect();
-    let rows = space.len() as usize;
-    let parts: Vec<(Vec<f64>, bool)> = (0..rows.div_ceil(CHUNK))
+    let dimension = space.len() as usize;
+    let parts: Vec<(Vec<T>, bool)> = (0..dimension.div_ceil(CHUNK))
         .into_par_iter()
         .map(|chunk| {
-            let (mut sums, mut images, mut whole) = (vec![0.0; pairs.len()], vec![0.0; vectors.len()], true);
-            for row in chunk * CHUNK..((chunk + 1) * CHUNK).min(rows) {
-                images.fill(0.0);
+            let zero = T::default();
+            let (mut sums, mut images, mut whole) = (vec![zero; pairs.len()], vec![zero; vectors.len()], true);
+            for row in chunk * CHUNK..((chunk + 1) * CHUNK).min(dimension) {
+                images.fill(zero);
                 whole &= raised_and_lowered(space, row as u64, |column, value| {
-                    for (image, vector) in images.iter_mut().zip(vectors) {
-                        *image += value * vector[column as usize];
+                    for (image, vector) in images.iter_mut().zip(&vectors) {
+                        *image += vector[column as usize] * value;
                     }
                 });
                 for (sum, (k, l)) in sums.iter_mut().zip(&pairs) {
-                    *sum += vectors[*k][row] * images[*l];
+                    *sum += vectors[*k][row].conjugate() * images[*l];
                 }
             }
             (sums, whole)
@@ -155,8 +158,8 @@ fn squares(
         .collect();
     let sz = (space.alpha().electrons() as f64 - space.beta().electrons() as f64) / 2.0;
     let total = |(at, (k, l)): (usize, &(usize, usize))| {
-        let sum = parts.iter().map(|(sums, _)| sums[at]).sum::<f64>() / (norms[*k] * norms[*l]);
-        if k == l { sz * (sz + 1.0) + sum } else { sum }
+        let sum = parts.iter().map(|(sums, _)| sums[at]).sum::<T>() * (1.0 / (norms[*k] * norms[*l]));
+        if k == l { T::from(sz * (sz + 1.0)) + sum } else { sum }
     };
     Ok((pairs.iter().enumerate().map(total).collect(), parts.iter().all(|(_, whole)| *whole)))
 }

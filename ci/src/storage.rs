@@ -9,11 +9,13 @@
 //! where a matrix does not fit.
 
 use super::estimate::{Estimate, PRODUCTS, ProductKind, StorageError, StorageTarget, gib};
+use super::orbital_number::OrbitalNumber;
 use super::way::{Counted, Request, Way};
 use super::{Census, CsfSpace, Integrals, Space, csf, ways};
 pub use eigenforge_core::operator::MatrixStorage as Storage;
 use eigenforge_product::sparse::FormatName;
 use eigenforge_product::{PlannedChoice, PlannedWay};
+use num_complex::Complex64;
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -56,6 +58,8 @@ pub(super) struct StorageRequest<'a> {
     pub space: &'a Space,
     /// Of a problem in configuration state functions these.
     pub csfs: Option<&'a CsfSpace>,
+    /// Over complex orbitals their integrals.
+    pub complex: Option<&'a Integrals<Complex64>>,
     /// Minimum bytes of the solver with a description, for a given number of rows.
     pub solver: &'a dyn Fn(u64) -> (String, u64),
     pub storage: Storage,
@@ -146,6 +150,9 @@ impl StorageRequest<'_> {
             (Storage::Auto, _) if self.format.is_some() => format!("{way}, because a format was requested"),
             (Storage::Auto, [only]) if self.csfs.is_some() => {
                 format!("{}, the only way for these configuration state functions here", only.way)
+            }
+            (Storage::Auto, [only]) if self.complex.is_some() => {
+                format!("{}, the only way over complex orbitals", only.way)
             }
             (Storage::Auto, [only]) => format!("{}, the only way for a list of determinants here", only.way),
             (Storage::Auto, ways) if ways.iter().all(|way| fits(&way)) => {
@@ -240,8 +247,10 @@ impl StorageRequest<'_> {
 
     /// Whether moves are separated by irrep in a space of all irreps.
     fn keep_irreps(&self, space: &Space) -> bool {
-        let integrals = self.integrals;
-        integrals.is_whole() && integrals.orbitals == space.orbitals() && integrals.obey_irreps()
+        fn obey<T: OrbitalNumber>(integrals: &Integrals<T>, space: &Space) -> bool {
+            integrals.is_whole() && integrals.orbitals == space.orbitals() && integrals.obey_irreps()
+        }
+        self.complex.map_or_else(|| obey(self.integrals, space), |complex| obey(complex, space))
     }
 
     /// The estimates of both ways, the direct one if it is possible; and all ways by name.
@@ -258,8 +267,9 @@ impl StorageRequest<'_> {
         let room = place.free.saturating_sub((self.solver)(rows).1);
         let BasisCensus { determinants, functions } = census;
         let census = functions.as_ref().unwrap_or(determinants);
-        let counted = Counted { census, determinants, space, csfs, rows, irreps: different, room, format: self.format };
-        let request = Request { csfs, ..Request::new(self.integrals, space, place) };
+        let (complex, format) = (self.complex.is_some(), self.format);
+        let counted = Counted { census, determinants, space, csfs, rows, irreps: different, room, format, complex };
+        let request = Request { csfs, complex: self.complex, ..Request::new(self.integrals, space, place) };
         let (possible, others) = ways::ways(&request);
         let estimate = |way: &&'static dyn Way| place.shared(way.estimate(&counted, place), rows);
         let estimates: Vec<Estimate> = possible.iter().map(estimate).collect();
@@ -298,6 +308,7 @@ mod tests {
             irreps: 1,
             room: u64::MAX,
             format: None,
+            complex: false,
         }
     }
 
@@ -314,8 +325,17 @@ mod tests {
         let integrals = Integrals::zero(space.orbitals());
         let solver = |rows: u64| ("20 vectors".to_string(), 160 * rows);
         let census = &OnceLock::new();
-        StorageRequest { integrals: &integrals, space, csfs: None, solver: &solver, storage, format, census }
-            .plan(place, "a card")
+        StorageRequest {
+            integrals: &integrals,
+            space,
+            csfs: None,
+            complex: None,
+            solver: &solver,
+            storage,
+            format,
+            census,
+        }
+        .plan(place, "a card")
     }
 
     fn h200() -> StorageTarget {
@@ -369,6 +389,7 @@ mod tests {
                 integrals: &integrals,
                 space: &space,
                 csfs,
+                complex: None,
                 solver: &solver,
                 storage,
                 format: None,

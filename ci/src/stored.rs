@@ -57,6 +57,16 @@ impl Way for StoredWay {
 pub(super) fn matrix_estimate(counted: &Counted<'_>, place: StorageTarget) -> Estimate {
     let Counted { census, rows, .. } = *counted;
     let whole = whole_matrix(census, rows, place);
+    if counted.complex {
+        // A second part of each element, and twice the operations.
+        let more = bytes(8 * census.non_zeros);
+        return Estimate {
+            bytes: whole.bytes + more,
+            host_bytes: whole.host_bytes + 2 * more,
+            product: 2.0 * whole.product,
+            ..whole
+        };
+    }
     match counted.format {
         Some(FormatName::Symmetric) => half(whole, census, rows, place),
         None if place.card.is_some() && whole.bytes > counted.room => half(whole, census, rows, place),
@@ -84,9 +94,10 @@ pub fn stored(integrals: &Integrals, space: &Space, device: &Device) -> Result<M
 
 /// The matrix; of a rank its rows.
 fn plan(request: &Request<'_>) -> Result<StoredHamiltonian, CiError> {
-    let elements =
-        |rows| CiHamiltonian::new(request.integrals, request.space, THRESHOLD).and_then(|all| all.matrix_of(rows));
-    matrix_plan(request, elements)
+    matrix_plan(request, |rows| match request.complex {
+        Some(complex) => CiHamiltonian::new(complex, request.space, THRESHOLD)?.matrix_of(rows),
+        None => CiHamiltonian::new(request.integrals, request.space, THRESHOLD)?.matrix_of(rows),
+    })
 }
 
 /// The matrix of any basis by what makes some of its rows; of a rank its rows.

@@ -5,8 +5,9 @@
 //! only if it exceeds the threshold. Excitations are generated and looked up, so that work grows as strings × excitations; those of a list
 //! are found among its strings where that costs less (`links`).
 
-use super::integrals::{Integrals, pair};
+use super::integrals::SpinIntegrals;
 use super::links;
+use super::orbital_number::OrbitalNumber;
 use super::slater_condon::{self, Single, same_spin_double, same_spin_energy, same_spin_single};
 use super::strings::{MAX_ORBITALS, Occupation, Strings, occupied};
 use eigenforge_runtime::{Device, Result};
@@ -29,7 +30,7 @@ pub(super) struct Run {
 
 /// Excitations of the strings of one spin.
 #[derive(Debug)]
-pub(super) struct StringTable {
+pub(super) struct StringTable<T = f64> {
     /// Interaction energy of a string's electrons.
     pub energy: Vec<f64>,
     single_start: Vec<u64>,
@@ -38,26 +39,26 @@ pub(super) struct StringTable {
     /// Pair of orbitals (lower 15 bits) and whether the sign is −1 (the highest).
     pair: Vec<u16>,
     /// ± [h_pq + Σ_r of the same spin], sign included.
-    own: Vec<f64>,
+    own: Vec<T>,
     run_start: Vec<u64>,
     runs: Vec<Run>,
     double_start: Vec<u64>,
     double_target: Vec<u32>,
-    double_value: Vec<f64>,
+    double_value: Vec<T>,
 }
 
 /// The singles of one run, or of one string.
 #[derive(Clone, Copy)]
-pub(super) struct Singles<'a> {
+pub(super) struct Singles<'a, T = f64> {
     /// Ranks of their targets.
     pub target: &'a [u32],
     pair: &'a [u16],
     /// Same-spin part of the matrix element, including the sign.
-    pub own: &'a [f64],
+    pub own: &'a [T],
 }
 
-impl Singles<'_> {
-    /// The pair of orbitals of single k, as [`pair`] numbers them.
+impl<T> Singles<'_, T> {
+    /// The pair of orbitals of single k, as [`OrbitalNumber::pair`] numbers them: over complex orbitals that which the move empties first.
     pub(super) fn pair(&self, k: usize) -> usize {
         usize::from(self.pair[k] & 0x7fff)
     }
@@ -74,9 +75,9 @@ impl Singles<'_> {
 }
 
 /// Selection of moves: those that stay within the space's level and, if the integrals obey them, irreps.
-pub(super) struct Rules<'a> {
-    /// Integrals.
-    pub integrals: &'a Integrals,
+pub(super) struct Rules<'a, T = f64> {
+    /// Integrals of the electrons' spin.
+    pub integrals: SpinIntegrals<'a, T>,
     /// Irreps of the orbitals from 0 if every forbidden integral is 0; otherwise all 0.
     pub irreps: &'a [u8],
     /// Highest excitation level of a string.
@@ -87,9 +88,13 @@ pub(super) struct Rules<'a> {
     pub threshold: f64,
 }
 
-impl StringTable {
+impl<T: OrbitalNumber> StringTable<T> {
     /// Lists all excitations; `slot` of a string groups them.
-    pub(super) fn new(strings: &Strings, rules: &Rules<'_>, slot: impl Fn(u32) -> u16 + Sync) -> Result<StringTable> {
+    pub(super) fn new(
+        strings: &Strings,
+        rules: &Rules<'_, T>,
+        slot: impl Fn(u32) -> u16 + Sync,
+    ) -> Result<StringTable<T>> {
         let words = strings.words();
         let energy = words.par_iter().map(|word| same_spin_energy(rules.integrals, *word)).collect();
         let mut table = StringTable { energy, ..StringTable::empty() };
@@ -106,17 +111,18 @@ impl StringTable {
             Some(links) => links.iter().map(|row| row.len() as u64).sum(),
             None => (words.len() * strings.electrons() * holes) as u64,
         };
-        let bytes = doubles * 12 + singles * 16;
+        let number = size_of::<T>() as u64;
+        let bytes = doubles * (4 + number) + singles * (8 + number);
         Device::cpu().check_memory(&format!("{doubles} double excitations of {} strings", words.len()), bytes)?;
 
         for (first, chunk) in (0..).step_by(CHUNK * 1024).zip(words.chunks(CHUNK * 1024)) {
             let row = |(k, word): (usize, &Occupation)| rules.singles(strings, *word, links_of(first + k), &slot);
-            let rows: Vec<Vec<(Key, u32, u16, f64)>> =
+            let rows: Vec<Vec<(Key, u32, u16, T)>> =
                 chunk.par_iter().enumerate().with_min_len(CHUNK).map(row).collect();
             rows.iter().for_each(|row| table.push_singles(row));
         }
         table.double_target = vec![0; doubles as usize];
-        table.double_value = vec![0.0; doubles as usize];
+        table.double_value = vec![T::default(); doubles as usize];
         let targets = pieces(&table.double_start, CHUNK, &mut table.double_target);
         let values = pieces(&table.double_start, CHUNK, &mut table.double_value);
         let ranks = (0..words.len()).step_by(CHUNK).map(|first| first..(first + CHUNK).min(words.len()));
@@ -130,7 +136,7 @@ impl StringTable {
         Ok(table)
     }
 
-    fn empty() -> StringTable {
+    fn empty() -> StringTable<T> {
         StringTable {
             energy: Vec::new(),
             single_start: vec![0],
@@ -145,7 +151,7 @@ impl StringTable {
         }
     }
 
-    fn push_singles(&mut self, row: &[(Key, u32, u16, f64)]) {
+    fn push_singles(&mut self, row: &[(Key, u32, u16, T)]) {
         for (k, (key, target, pair, own)) in row.iter().enumerate() {
             if k == 0 || row[k - 1].0 != *key {
                 self.runs.push(Run { irrep: key.0, slot: key.1, first: k as u32, end: k as u32 });
@@ -162,7 +168,7 @@ impl StringTable {
     }
 
     /// All singles of a string.
-    pub(super) fn singles(&self, rank: u32) -> Singles<'_> {
+    pub(super) fn singles(&self, rank: u32) -> Singles<'_, T> {
         self.slice(range(&self.single_start, rank))
     }
 
@@ -172,18 +178,18 @@ impl StringTable {
     }
 
     /// The singles of one run of a string.
-    pub(super) fn run(&self, rank: u32, run: &Run) -> Singles<'_> {
+    pub(super) fn run(&self, rank: u32, run: &Run) -> Singles<'_, T> {
         let first = self.single_start[rank as usize] as usize;
         self.slice(first + run.first as usize..first + run.end as usize)
     }
 
     /// Targets and matrix elements of a string's doubles.
-    pub(super) fn doubles(&self, rank: u32) -> (&[u32], &[f64]) {
+    pub(super) fn doubles(&self, rank: u32) -> (&[u32], &[T]) {
         let range = range(&self.double_start, rank);
         (&self.double_target[range.clone()], &self.double_value[range])
     }
 
-    fn slice(&self, range: Range<usize>) -> Singles<'_> {
+    fn slice(&self, range: Range<usize>) -> Singles<'_, T> {
         Singles { target: &self.target[range.clone()], pair: &self.pair[range.clone()], own: &self.own[range] }
     }
 }
@@ -191,7 +197,7 @@ impl StringTable {
 /// Irrep of the orbitals' pair and slot of the target.
 type Key = (u8, u16);
 
-impl Rules<'_> {
+impl<T: OrbitalNumber> Rules<'_, T> {
     fn empty_orbitals(&self, word: Occupation) -> impl Iterator<Item = usize> + Clone {
         let orbitals = self.integrals.orbitals;
         let all = if orbitals == MAX_ORBITALS { Occupation::MAX } else { (1 << orbitals) - 1 };
@@ -205,13 +211,13 @@ impl Rules<'_> {
         word: Occupation,
         links: Option<&[u32]>,
         slot: &impl Fn(u32) -> u16,
-    ) -> Vec<(Key, u32, u16, f64)> {
+    ) -> Vec<(Key, u32, u16, T)> {
         let mut row = Vec::new();
         let mut push = |from: usize, to: usize, target: u32| {
             let single = Single { from, to, odd: slater_condon::is_odd(word, from, to) };
             let own = same_spin_single(self.integrals, word, single);
             let key = (self.irreps[from] ^ self.irreps[to], slot(target));
-            let packed = pair(from, to) as u16 | u16::from(single.odd) << 15;
+            let packed = T::pair(self.integrals.orbitals, from, to) as u16 | u16::from(single.odd) << 15;
             row.push((key, target, packed, if single.odd { -own } else { own }));
         };
         if let Some(links) = links {
@@ -239,7 +245,7 @@ impl Rules<'_> {
         strings: &'b Strings,
         word: Occupation,
         links: Option<&'b [u32]>,
-    ) -> Box<dyn Iterator<Item = (u32, f64)> + 'b> {
+    ) -> Box<dyn Iterator<Item = (u32, T)> + 'b> {
         match links {
             Some(links) => Box::new(links.iter().filter_map(move |target| {
                 let other = strings.words()[*target as usize];
@@ -250,17 +256,13 @@ impl Rules<'_> {
     }
 
     /// The matrix element of a double, if irreps allow it and it is above the threshold.
-    fn double(&self, word: Occupation, (from, to): ([usize; 2], [usize; 2])) -> Option<f64> {
+    fn double(&self, word: Occupation, (from, to): ([usize; 2], [usize; 2])) -> Option<T> {
         let irrep = |[q, s]: [usize; 2]| self.irreps[q] ^ self.irreps[s];
         let value = (irrep(from) == irrep(to)).then(|| same_spin_double(self.integrals, word, from, to))?;
-        (value.abs() > self.threshold).then_some(value)
+        (value.size() > self.threshold).then_some(value)
     }
 
-    fn generated_doubles<'b>(
-        &'b self,
-        strings: &'b Strings,
-        word: Occupation,
-    ) -> impl Iterator<Item = (u32, f64)> + 'b {
+    fn generated_doubles<'b>(&'b self, strings: &'b Strings, word: Occupation) -> impl Iterator<Item = (u32, T)> + 'b {
         let lowest = super::strings::reference(strings.electrons());
         let level = self.level.unwrap_or(MAX_ORBITALS) as u32;
         let from = if self.threshold.is_finite() { self.pairs(occupied(word), lowest) } else { Vec::new() };
@@ -274,7 +276,7 @@ impl Rules<'_> {
             let found = to[..end].iter().filter(move |pair| pair.irrep == irrep).filter_map(move |pair| {
                 let value = same_spin_double(self.integrals, word, left, pair.orbitals);
                 let target = kept | 1 << pair.orbitals[0] | 1 << pair.orbitals[1];
-                if value.abs() > self.threshold { Some((strings.rank(target)?, value)) } else { None }
+                if value.size() > self.threshold { Some((strings.rank(target)?, value)) } else { None }
             });
             found.collect::<Vec<_>>()
         })

@@ -8,6 +8,7 @@ use eigenforge_product::{Fit, Multiply};
 use eigenforge_runtime::machine::Card;
 use eigenforge_runtime::ranks::Ranks;
 use eigenforge_runtime::{Device, Everywhere};
+use num_complex::Complex64;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Name of a molecule in its generated texts.
@@ -64,6 +65,8 @@ pub(super) struct Request<'a> {
     pub(super) space: &'a Space,
     /// Of a problem in configuration state functions these.
     pub(super) csfs: Option<&'a CsfSpace>,
+    /// Over complex orbitals their integrals.
+    pub(super) complex: Option<&'a Integrals<Complex64>>,
     pub(super) place: StorageTarget,
     /// Cards that share vectors.
     pub(super) cards: u32,
@@ -81,7 +84,18 @@ impl<'a> Request<'a> {
     /// A plan for a place.
     pub(super) fn new(integrals: &'a Integrals, space: &'a Space, place: StorageTarget) -> Request<'a> {
         let wish = FormatRequest::default();
-        Request { integrals, space, csfs: None, place, cards: 1, ranks: None, wish, reserved: 0, shape: None }
+        Request {
+            integrals,
+            space,
+            csfs: None,
+            complex: None,
+            place,
+            cards: 1,
+            ranks: None,
+            wish,
+            reserved: 0,
+            shape: None,
+        }
     }
 
     /// A plan for a device.
@@ -138,6 +152,8 @@ pub(super) struct Counted<'a> {
     pub(super) room: u64,
     /// The format of a stored matrix, if one is requested.
     pub(super) format: Option<FormatName>,
+    /// Whether its elements and those of vectors are complex.
+    pub(super) complex: bool,
 }
 
 /// The molecule of a plan, from which its tables are made.

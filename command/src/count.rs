@@ -11,18 +11,24 @@ use std::fmt::Write;
 
 /// Runs the verb.
 pub(super) fn run(arguments: &CountArguments) -> Result<VerbEnd, CommandError> {
-    let (orbitals, electrons, two_sz, irreps) = match &arguments.fcidump {
+    let (orbitals, electrons, two_sz, irreps, unrestricted) = match &arguments.fcidump {
         Some(path) => {
             let header = FcidumpHeader::read(path).map_err(MoleculeError::from)?;
             let symmetry = header.symmetry(SymmetryKeys::default(), None).map_err(MoleculeError::from)?;
             if let Some(irrep) = arguments.irrep {
                 symmetry.number(&IrrepLabel::Number(irrep)).map_err(MoleculeError::from)?;
             }
-            (header.orbitals, header.electrons, header.two_sz.unsigned_abs() as usize, symmetry.irreps)
+            (
+                header.orbitals,
+                header.electrons,
+                header.two_sz.unsigned_abs() as usize,
+                symmetry.irreps,
+                header.unrestricted,
+            )
         }
         None => {
             let electrons = arguments.electrons.unwrap_or(0);
-            (arguments.orbitals.unwrap_or(0), electrons, electrons % 2, Vec::new())
+            (arguments.orbitals.unwrap_or(0), electrons, electrons % 2, Vec::new(), false)
         }
     };
     let two_s = arguments.two_s.unwrap_or(two_sz);
@@ -34,12 +40,15 @@ pub(super) fn run(arguments: &CountArguments) -> Result<VerbEnd, CommandError> {
         Some(irrep) => (functions.cumulative_in_irrep(irrep), all.cumulative_in_irrep(irrep)),
         None => (functions.cumulative(), all.cumulative()),
     };
+    let spin = if unrestricted { "unrestricted, 2Sz" } else { "2S" };
     let mut out =
-        format!("{electrons} electrons in {orbitals} orbitals, 2S = {two_s}, up to each excitation level\n\n");
+        format!("{electrons} electrons in {orbitals} orbitals, {spin} = {two_s}, up to each excitation level\n\n");
     // Writing to a String cannot fail.
     let _ = writeln!(out, "  level  {:>32}  {:>32}", "configuration state functions", "determinants");
     for (level, (functions, all)) in functions.iter().zip(&all).enumerate() {
-        let _ = writeln!(out, "  {level:>5}  {:>32}  {:>32}", grouped(*functions), grouped(*all));
+        // Functions of one spin have one set of orbitals.
+        let functions = if unrestricted { "none".into() } else { grouped(*functions) };
+        let _ = writeln!(out, "  {level:>5}  {functions:>32}  {:>32}", grouped(*all));
     }
     print(&out);
     Ok(VerbEnd::Done)

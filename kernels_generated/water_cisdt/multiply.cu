@@ -140,7 +140,7 @@ multiply(const double* __restrict__ diagonal, const value_t* __restrict__ x, val
             const u32 word = alpha_pair[k];
             const int pair = (int)(word & 0x7fffu);
             const u64* const firsts = first_row + (i64)alpha_single[k] * SLOTS;
-            // (pair|other) = (other|pair): the lanes of a warp have one other at a time, so they read one row.
+            // coulomb[other][pair]: the lanes of a warp have one other at a time, so they read one row.
             const double* const felt = coulomb + pair;
             const i64 list = (i64)beta * IRREPS + pair_irrep[pair];
             const u64 end = run_start[list + 1];
@@ -269,7 +269,7 @@ largest_row_sums(const double* __restrict__ diagonal, double* __restrict__ large
             const u32 word = alpha_pair[k];
             const int pair = (int)(word & 0x7fffu);
             const u64* const firsts = first_row + (i64)alpha_single[k] * SLOTS;
-            // (pair|other) = (other|pair): the lanes of a warp have one other at a time, so they read one row.
+            // coulomb[other][pair]: the lanes of a warp have one other at a time, so they read one row.
             const double* const felt = coulomb + pair;
             const i64 list = (i64)beta * IRREPS + pair_irrep[pair];
             const u64 end = run_start[list + 1];

@@ -146,7 +146,7 @@ multiply(const double* __restrict__ diagonal, const value_t* __restrict__ x, val
             const u32 word = alpha_pair[k];
             const int pair = (int)(word & 0x7fffu);
             const u64* const firsts = first_row + (i64)alpha_single[k] * SLOTS;
-            // (pair|other) = (other|pair): the lanes of a warp have one other at a time, so they read one row.
+            // coulomb[other][pair]: the lanes of a warp have one other at a time, so they read one row.
             const double* const felt = coulomb + pair;
             const i64 list = (i64)beta * IRREPS + pair_irrep[pair];
             const u64 end = run_start[list + 1];
@@ -276,7 +276,7 @@ largest_row_sums(const double* __restrict__ diagonal, double* __restrict__ large
             const u32 word = alpha_pair[k];
             const int pair = (int)(word & 0x7fffu);
             const u64* const firsts = first_row + (i64)alpha_single[k] * SLOTS;
-            // (pair|other) = (other|pair): the lanes of a warp have one other at a time, so they read one row.
+            // coulomb[other][pair]: the lanes of a warp have one other at a time, so they read one row.
             const double* const felt = coulomb + pair;
             const i64 list = (i64)beta * IRREPS + pair_irrep[pair];
             const u64 end = run_start[list + 1];
@@ -363,7 +363,7 @@ count_elements(u32* __restrict__ row_length, const u32* __restrict__ row_alpha, 
             const u32 word = alpha_pair[k];
             const int pair = (int)(word & 0x7fffu);
             const u64* const firsts = first_row + (i64)alpha_single[k] * SLOTS;
-            // (pair|other) = (other|pair): the lanes of a warp have one other at a time, so they read one row.
+            // coulomb[other][pair]: the lanes of a warp have one other at a time, so they read one row.
             const double* const felt = coulomb + pair;
             const i64 list = (i64)beta * IRREPS + pair_irrep[pair];
             const u64 end = run_start[list + 1];
@@ -452,7 +452,7 @@ fill_elements(i64 kept, const u64* __restrict__ row_start, double* __restrict__ 
             const u32 word = alpha_pair[k];
             const int pair = (int)(word & 0x7fffu);
             const u64* const firsts = first_row + (i64)alpha_single[k] * SLOTS;
-            // (pair|other) = (other|pair): the lanes of a warp have one other at a time, so they read one row.
+            // coulomb[other][pair]: the lanes of a warp have one other at a time, so they read one row.
             const double* const felt = coulomb + pair;
             const i64 list = (i64)beta * IRREPS + pair_irrep[pair];
             const u64 end = run_start[list + 1];
@@ -507,7 +507,7 @@ fill_elements(i64 kept, const u64* __restrict__ row_start, double* __restrict__ 
             const u32 word = alpha_pair[k];
             const int pair = (int)(word & 0x7fffu);
             const u64* const firsts = first_row + (i64)alpha_single[k] * SLOTS;
-            // (pair|other) = (other|pair): the lanes of a warp have one other at a time, so they read one row.
+            // coulomb[other][pair]: the lanes of a warp have one other at a time, so they read one row.
             const double* const felt = coulomb + pair;
             const i64 list = (i64)beta * IRREPS + pair_irrep[pair];
             const u64 end = run_start[list + 1];

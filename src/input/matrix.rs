@@ -190,7 +190,10 @@ impl MatrixSource {
                 let molecule = read_molecule(path)?;
                 match &molecule.csfs {
                     Some(csfs) => csfs.matrix(&molecule.integrals)?,
-                    None => ci::matrix(&molecule.integrals, &molecule.space, ci::THRESHOLD)?,
+                    None => match &molecule.complex {
+                        Some(complex) => ci::matrix(&**complex, &molecule.space, ci::THRESHOLD)?,
+                        None => ci::matrix(&molecule.integrals, &molecule.space, ci::THRESHOLD)?,
+                    },
                 }
             }
             MatrixSource::MatrixMarket(path) => {

@@ -70,6 +70,14 @@ impl OrbitalChain {
             move |error| (key, error.to_string())
         }
         let header = FcidumpHeader::read(&ci.fcidump).map_err(wrong("fcidump"))?;
+        if header.unrestricted {
+            let what = format!(
+                "a chain of orbitals needs one set of orbitals for both spins, found unrestricted ones (IUHF=1) in {}: leave [dmrg] out to \
+                 solve it by determinants",
+                ci.fcidump.display()
+            );
+            return Err(("fcidump", what));
+        }
         let rest = || ci.orbitals.unwrap_or(header.orbitals.saturating_sub(ci.frozen));
         let active = ci.active.as_ref().map_or_else(rest, Vec::len);
         if active > MOST_ORBITALS && active <= header.orbitals {
@@ -111,7 +119,7 @@ impl OrbitalChain {
             );
             return Err(("fcidump", what));
         }
-        let read = |path| OneElectron::read_dipole(path, window.all).map_err(wrong("dipole"));
+        let read = |path| OneElectron::read_dipole(path, window.all, false).map_err(wrong("dipole"));
         let dipole = ci.dipole.as_ref().map(read).transpose()?;
         let dropped = drop_small(&mut integrals, irrep.is_some());
         let numbers = window.active.iter().map(|orbital| orbital + 1).collect();

@@ -3,7 +3,7 @@
 use super::plan::identity_of;
 use super::{PlanDetails, PlannedChoice, Problem};
 use crate::basis::{Sector, count};
-use crate::ci::{self, CiError, CiPlan, CiProblem, CiSolve, Molecule, MoleculeError, StoragePlan, electrons};
+use crate::ci::{self, CiError, CiPlan, CiProblem, CiSolve, Molecule, MoleculeError, StoragePlan};
 use crate::exact::Received;
 use crate::input::CiFile;
 use crate::path::{GeneratedFile, OperatorIr, Stage, StageError, StructureKind, block_operations, solver_programs};
@@ -67,6 +67,7 @@ impl MoleculeProblem {
         });
         CiProblem::new(&self.molecule.integrals, &self.molecule.space)
             .csfs(self.molecule.csfs.as_ref())
+            .complex(self.molecule.complex.as_deref())
             .storage(self.file.ci.storage)
             .format(self.file.ci.format)
             .solve()
@@ -130,10 +131,16 @@ impl Problem for MoleculeProblem {
         let (solve, integrals) = (&self.file.solve, &self.molecule.integrals);
         let states = solve.states_text();
         format!(
-            "model    H = E_core + sum h_pq a+_p a_q + 1/2 sum (pq|rs) a+_p a+_r a_s a_q, real orbitals, in Hartree\n         \
+            "model    H = E_core + sum h_pq a+_p a_q + 1/2 sum (pq|rs) a+_p a+_r a_s a_q, {} orbitals{}, in Hartree\n         \
              {}: {} orbitals, core energy {}\n{}\
              space    {}\n\
              solve    solver {}, {states}, tolerance {:e} on |Hx - Ex| / |H|, at most {} iterations, seed {}{}\n",
+            match (&self.molecule.complex, self.molecule.from_complex) {
+                (Some(_), _) => "complex",
+                (None, true) => "real (every imaginary part in the file is 0)",
+                (None, false) => "real",
+            },
+            if self.molecule.is_unrestricted() { " of each spin" } else { "" },
             self.file.ci.fcidump.display(),
             integrals.orbitals,
             energy_text(integrals.core, 0.0),
@@ -160,7 +167,7 @@ impl Problem for MoleculeProblem {
             });
         }
         let (up, down) = integrals.spins();
-        let operator = electrons(integrals).reduced();
+        let operator = self.molecule.operator().reduced();
         // The operator knows its electrons, but not the selection of determinants.
         let dimension = count(orbitals, up).saturating_mul(count(orbitals, down));
         let sector = Sector::Fermions { up, down };
@@ -183,12 +190,14 @@ impl Problem for MoleculeProblem {
     fn generated(&self) -> Result<Vec<GeneratedFile>, StageError> {
         let Some(multiply) = &self.plan()?.multiply else { return Ok(Vec::new()) };
         let mut files = multiply.generated().map_err(CiError::from)?;
-        files.extend(solver_programs(self.molecule.dimension(), &self.solve().rehearsed(multiply))?);
+        let solve = self.solve();
+        files.extend(solver_programs(solve.problem.dimension(), &solve.rehearsed(multiply))?);
         Ok(files)
     }
 
     fn block_operations(&self) -> Result<Vec<GeneratedFile>, StageError> {
-        block_operations(self.molecule.dimension(), self.solve().scalar)
+        let solve = self.solve();
+        block_operations(solve.problem.dimension(), solve.scalar)
     }
 }
 

@@ -487,6 +487,7 @@ fn the_product_of_full_ci_by_slabs() {
                 scalar: ScalarType::F64,
                 warp: Warp::default(),
                 orbitals: 4,
+                unrestricted: irreps > 1,
                 up: 2,
                 down: 2,
                 alpha_strings: 6,
@@ -554,11 +555,14 @@ fn the_product_of_configuration_interaction_row_by_row() {
                 blocks: 6,
                 counts,
                 table: false,
+                unrestricted: false,
             };
-            for plan in [plan.clone(), RowsPlan { table: true, ..plan.clone() }] {
+            let unrestricted = RowsPlan { table: lanes == 8, unrestricted: true, ..plan.clone() };
+            for plan in [plan.clone(), RowsPlan { table: true, ..plan.clone() }, unrestricted] {
                 assert_eq!(plan.check(), Ok(()));
                 let text = complete_text(plan.text());
                 assert_eq!(text.text.contains("pair_irrep[pair]"), irreps > 1);
+                assert_eq!(text.text.contains("felt_by<UP>(beta_repulsion"), plan.unrestricted);
                 let kept = plan.predicted_kept();
                 let launches = plan.launches(kept).unwrap().into_iter().chain(plan.set_up_launches().unwrap());
                 let table = plan.table_launches(kept).unwrap().into_iter().filter(|_| plan.table);

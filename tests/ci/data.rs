@@ -106,3 +106,25 @@ pub fn matrices() -> Vec<Matrix> {
 pub fn matrix_y() -> Vec<f64> {
     ndarray_npy::read_npy::<_, ndarray::Array1<f64>>(path("matrix_y.npy")).unwrap().to_vec()
 }
+
+/// A molecule of unrestricted.json.
+#[derive(Deserialize)]
+pub struct Unrestricted {
+    pub id: String,
+    pub orbitals: usize,
+    pub alpha: usize,
+    pub beta: usize,
+    pub core: f64,
+    pub energies: Vec<f64>,
+    pub dipole: Vec<f64>,
+    pub gamma_alpha: Vec<f64>,
+    pub gamma_beta: Vec<f64>,
+}
+
+pub fn unrestricted() -> Vec<Unrestricted> {
+    #[derive(Deserialize)]
+    struct Cases {
+        cases: Vec<Unrestricted>,
+    }
+    serde_json::from_str::<Cases>(&text("unrestricted.json")).unwrap().cases
+}

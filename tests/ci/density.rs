@@ -6,7 +6,7 @@ use super::oracle::act;
 use super::random::Random;
 use super::{data, operator};
 use eigenforge::ci::{
-    self, DensityError, Integrals, OneBody, OneElectron, OrbitalWindow, Space, TwoBody, natural_orbitals,
+    self, DensityError, Integrals, OneBody, OneElectron, OrbitalWindow, Space, SpinTwoBody, TwoBody, natural_orbitals,
     write_densities,
 };
 use ndarray::ArrayView1;
@@ -86,6 +86,12 @@ fn check(random: &mut Random, space: &Space, what: &str) {
         let expected = spins.map(|spins| expectation(&right, &right, &operators(spins))).iter().sum();
         close(&format!("{what}: Γ {p} {q} {r} {s}"), two.values[[p, q, r, s]], expected, 1e-13);
     }
+    let by_spin = SpinTwoBody::new(space, &stacked(&[&ket])).unwrap();
+    let sum = |p, q, r, s| {
+        let one_spin = by_spin.alpha[[p, q, r, s]] + by_spin.beta[[p, q, r, s]];
+        one_spin + by_spin.mixed[[p, q, r, s]] + by_spin.mixed[[r, s, p, q]]
+    };
+    two.values.indexed_iter().for_each(|((p, q, r, s), value)| close(what, sum(p, q, r, s), *value, 1e-13));
     check_traces(
         space,
         &OneBody::new(space, &stacked(&[&bra, &ket])).unwrap(),
@@ -146,10 +152,37 @@ fn check_energies(integrals: &Integrals, space: &Space, states: usize, what: &st
         close(what, two.energy(&one, integrals).unwrap(), *value, 1e-10);
         check_traces(space, &one, &two, what);
     }
-    let (one, two) =
-        (OneBody::new(space, &stacked(&vectors)).unwrap(), TwoBody::new(space, &stacked(&vectors)).unwrap());
+    let one = OneBody::new(space, &stacked(&vectors)).unwrap();
+    let by_spin = SpinTwoBody::new(space, &stacked(&vectors)).unwrap();
     let average = total.iter().sum::<f64>() / total.len() as f64;
+    close(&format!("{what}, average by spin"), by_spin.energy(&one, integrals).unwrap(), average, 1e-10);
+    let two = TwoBody::new(space, &stacked(&vectors)).unwrap();
     close(&format!("{what}, average"), two.energy(&one, integrals).unwrap(), average, 1e-10);
+}
+
+/// Energies of unrestricted orbitals from densities by spin, in the active orbitals and with the frozen ones.
+#[test]
+fn densities_by_spin_of_unrestricted_orbitals() {
+    let mut random = Random(53);
+    for (orbitals, up, down, list) in
+        [(4, 2, 2, vec![1, 2, 3, 4]), (6, 4, 3, vec![2, 4, 5, 6]), (5, 2, 3, vec![3, 4, 5])]
+    {
+        let integrals = random.unrestricted(orbitals, up, down);
+        let window = OrbitalWindow::listed(orbitals, &list, (up, down)).unwrap();
+        let own = integrals.in_window(&window);
+        let cores = window.core.len();
+        let space = Space::full(own.orbitals, up - cores, down - cores).unwrap();
+        let matrix = ci::matrix(&own, &space, 0.0).unwrap();
+        let (values, vectors) = operator::lowest_states(matrix, 2);
+        for (value, vector) in values.iter().zip(&vectors) {
+            let one = OneBody::new(&space, &stacked(&[vector])).unwrap();
+            let two = SpinTwoBody::new(&space, &stacked(&[vector])).unwrap();
+            close("active orbitals", two.energy(&one, &own).unwrap(), value + own.core, 1e-10);
+            let all = two.in_all_orbitals(&one, &window).unwrap();
+            let one = one.in_all_orbitals(&window).unwrap();
+            close("all orbitals", all.energy(&one, &integrals).unwrap(), value + own.core, 1e-10);
+        }
+    }
 }
 
 #[test]
@@ -270,7 +303,7 @@ fn files_hold_what_was_found() {
     let (one, two) =
         (OneBody::new(&space, &stacked(&[&vector])).unwrap(), TwoBody::new(&space, &stacked(&[&vector])).unwrap());
     let natural = natural_orbitals(&one, &[]).unwrap();
-    let path = write_densities(folder.path(), &one, Some(&two), Some(&natural), None).unwrap();
+    let path = write_densities(folder.path(), &one, &two.arrays(), Some(&natural), None).unwrap();
     let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(&path).unwrap()).unwrap();
     let (alpha, beta): (Array2<f64>, Array2<f64>) =
         (npz.by_name("gamma_alpha").unwrap(), npz.by_name("gamma_beta").unwrap());
@@ -282,11 +315,11 @@ fn files_hold_what_was_found() {
         assert_eq!(gamma[[p, q, r, s]], two.values[[p, q, r, s]]);
         assert_eq!((occupations[p], orbitals[[p, q]]), (natural.occupations[p], natural.orbitals[[p, q]]));
     }
-    write_densities(folder.path(), &one, None, None, None).unwrap();
+    write_densities(folder.path(), &one, &[], None, None).unwrap();
     let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(&path).unwrap()).unwrap();
     assert_eq!(npz.names().unwrap().len(), 2);
     let other = OneBody::new(&Space::full(3, 1, 1).unwrap(), &stacked(&[random.vector(9)])).unwrap();
-    let error = write_densities(folder.path(), &other, Some(&two), None, None).unwrap_err();
+    let error = write_densities(folder.path(), &other, &two.arrays(), None, None).unwrap_err();
     assert!(error.to_string().contains("the two-body matrix has 4 orbitals and the density matrix 3"), "{error}");
     assert!(path.exists());
 }

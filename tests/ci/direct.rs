@@ -62,6 +62,8 @@ fn random_integrals_and_every_number_of_electrons() {
                 let integrals = random.integrals(orbitals, up, down);
                 let space = Space::full(orbitals, up, down).unwrap();
                 compare(&format!("{orbitals} orbitals, {up} + {down}"), &integrals, &space);
+                let unrestricted = random.unrestricted(orbitals, up, down);
+                compare(&format!("{orbitals} orbitals, {up} + {down}, unrestricted"), &unrestricted, &space);
             }
         }
     }
@@ -72,16 +74,20 @@ fn random_integrals_with_irreps_in_the_whole_space_and_in_each_irrep() {
     let mut random = Random(21);
     let mut spaces = 0;
     for (orbitals, up, down) in [(4, 1, 3), (5, 2, 2), (5, 0, 3), (5, 5, 2), (6, 3, 2), (7, 3, 3), (7, 1, 6)] {
-        let integrals = random.integrals_with_irreps(orbitals, up, down);
         let full = || Space::full(orbitals, up, down).unwrap();
-        compare(&format!("{orbitals} orbitals, {up} + {down}"), &integrals, &full());
-        for irrep in 1..=8 {
-            let Ok(space) = full().in_irrep(&integrals.irreps, irrep) else { continue };
-            compare(&format!("{orbitals} orbitals, {up} + {down}, irrep {irrep}"), &integrals, &space);
-            spaces += 1;
+        let kinds =
+            [random.integrals_with_irreps(orbitals, up, down), random.unrestricted_with_irreps(orbitals, up, down)];
+        for integrals in kinds {
+            let what = format!("{orbitals} orbitals, {up} + {down}, unrestricted {}", integrals.is_unrestricted());
+            compare(&what, &integrals, &full());
+            for irrep in 1..=8 {
+                let Ok(space) = full().in_irrep(&integrals.irreps, irrep) else { continue };
+                compare(&format!("{what}, irrep {irrep}"), &integrals, &space);
+                spaces += 1;
+            }
         }
     }
-    assert!(spaces > 15, "{spaces}");
+    assert!(spaces > 30, "{spaces}");
 }
 
 #[test]

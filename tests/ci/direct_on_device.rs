@@ -72,6 +72,20 @@ fn random_integrals_with_few_electrons_and_many() {
             compare(&what, &integrals, &space, None, &device);
             compare(&what, &integrals, &space, slabs(1, 2, 1, 32), &device);
         }
+        for (orbitals, up, down) in [(5, 3, 2), (6, 2, 3)] {
+            let space = Space::full(orbitals, up, down).unwrap();
+            let whole = random.unrestricted(orbitals, up, down);
+            let irreps = random.unrestricted_with_irreps(orbitals, up, down);
+            for (integrals, shape) in [(&whole, None), (&whole, slabs(1, 2, 1, 32)), (&irreps, slabs(2, 4, 2, 64))] {
+                compare(
+                    &format!("{orbitals} orbitals, {up} + {down}, unrestricted"),
+                    integrals,
+                    &space,
+                    shape,
+                    &device,
+                );
+            }
+        }
     }
 }
 

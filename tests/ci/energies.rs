@@ -3,7 +3,10 @@
 
 use super::data;
 use super::random::Random;
-use eigenforge::ci::{CiProblem, CiSolution, CiSolve, Integrals, Reference, Space, StateCounts, Storage};
+use eigenforge::ci::{
+    BetaIntegrals, CiProblem, CiSolution, CiSolve, Integrals, OneBody, OneElectron, Reference, Space, StateCounts,
+    Storage, pair,
+};
 use eigenforge::runtime::Device;
 use eigenforge::runtime::solvers::{Solver, StartUsed, StopReason};
 use eigenforge::runtime::testing::card;
@@ -199,4 +202,81 @@ fn truncated_spaces_of_the_reference_irrep() {
 #[test]
 fn truncated_spaces_of_the_reference_irrep_of_the_other_molecules() {
     truncated_spaces(1);
+}
+
+/// Orbitals of each spin: PySCF's fci.direct_uhf (tests/data/ci/unrestricted.py), with densities and dipoles of what is not degenerate.
+#[test]
+fn unrestricted_molecules() {
+    let cases = data::unrestricted();
+    assert_eq!(cases.len(), 3);
+    for case in cases {
+        let integrals = data::integrals(&case.id);
+        let space = Space::full(case.orbitals, case.alpha, case.beta).unwrap();
+        assert!((integrals.core - case.core).abs() < 1e-12 && integrals.is_unrestricted());
+        check(&case.id, &integrals, &space, &case.energies);
+        if case.energies[1] - case.energies[0] < 1e-6 {
+            continue;
+        }
+        let solve = CiProblem::new(&integrals, &space).solve().tolerance(1e-10);
+        let solution = solve.run(&Device::cpu()).unwrap();
+        let one = OneBody::new(&space, &solution.vectors().unwrap()).unwrap();
+        for (found, expected) in [(&one.alpha, &case.gamma_alpha), (&one.beta, &case.gamma_beta)] {
+            let close = found.diag().iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-6);
+            assert!(close, "{}: {found}, {expected:?}", case.id);
+        }
+        let path = data::path(&format!("{}.dipole", case.id));
+        for (component, expected) in
+            OneElectron::read_dipole(path, case.orbitals, true).unwrap().iter().zip(&case.dipole)
+        {
+            let found = component.expectation(&one).unwrap();
+            assert!((found - expected).abs() < 1e-6, "{}: {found}, {expected}", case.id);
+        }
+    }
+}
+
+/// The same H in other orbitals of each spin: turned orbitals of β leave every energy as it is.
+#[test]
+fn energies_do_not_depend_on_the_orbitals_of_a_spin() {
+    let integrals = data::integrals("NH2_sto3g_1.03");
+    let (n, (up, down)) = (integrals.orbitals, integrals.spins());
+    let mut same = Integrals { irreps: Vec::new(), ..integrals.clone() };
+    let pairs = n * (n + 1) / 2;
+    let mixed = (0..pairs * pairs).map(|at| integrals.two[pair(at / pairs, at % pairs)]).collect();
+    same.beta = Some(Box::new(BetaIntegrals { one: same.one.clone(), two: same.two.clone(), mixed }));
+    // A Givens rotation of β orbitals 2 and 5.
+    let (c, s) = (0.6, 0.8);
+    let turn = |p: usize, q: usize| match (p, q) {
+        (2, 2) | (5, 5) => c,
+        (2, 5) => s,
+        (5, 2) => -s,
+        _ => f64::from(u8::from(p == q)),
+    };
+    let places = |q: usize| (0..n).filter(move |p| turn(*p, q) != 0.0).map(move |p| (p, turn(p, q)));
+    let mut beta = BetaIntegrals::zero(n);
+    let list: Vec<(usize, usize)> = (0..n).flat_map(|p| (0..=p).map(move |q| (p, q))).collect();
+    let images = |(p, q): (usize, usize)| {
+        places(p).flat_map(move |(a, x)| places(q).map(move |(b, y)| (pair(a, b), x * y))).collect::<Vec<_>>()
+    };
+    for (right, rs) in list.iter().enumerate() {
+        beta.one[right] = images(*rs).iter().map(|(at, factor)| factor * integrals.one[*at]).sum();
+        for left in 0..pairs {
+            let value = |(at, factor): &(usize, f64)| factor * integrals.two[pair(left, *at)];
+            beta.mixed[left * pairs + right] = images(*rs).iter().map(value).sum();
+        }
+        for (left, pq) in list.iter().enumerate().take(right + 1) {
+            let both =
+                images(*pq).into_iter().flat_map(|(a, x)| images(*rs).into_iter().map(move |(b, y)| (a, b, x * y)));
+            beta.two[pair(left, right)] = both.map(|(a, b, factor)| factor * integrals.two[pair(a, b)]).sum();
+        }
+    }
+    let turned = Integrals { beta: Some(Box::new(beta)), ..same.clone() };
+    let space = Space::full(n, up, down).unwrap();
+    let energies = |integrals: &Integrals| {
+        CiProblem::new(integrals, &space).solve().states(4).run(&Device::cpu()).unwrap().energies().to_vec()
+    };
+    let expected = energies(&integrals);
+    for (found, what) in [(energies(&same), "the same orbitals"), (energies(&turned), "turned orbitals")] {
+        let close = found.iter().zip(&expected).all(|(found, expected)| (found - expected).abs() < 1e-9);
+        assert!(close, "{what}: {found:?}, {expected:?}");
+    }
 }

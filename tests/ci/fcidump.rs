@@ -26,6 +26,10 @@ fn what_is_written_is_read_back_exactly() {
         let mut text = Vec::new();
         integrals.write_to(&mut text).unwrap();
         assert_eq!(Integrals::read_from(text.as_slice()).unwrap(), integrals);
+        let unrestricted = random.unrestricted_with_irreps(orbitals, up, down);
+        let mut text = Vec::new();
+        unrestricted.write_to(&mut text).unwrap();
+        assert_eq!(Integrals::read_from(text.as_slice()).unwrap(), unrestricted);
         integrals.irreps.clear();
         let file = tempfile::NamedTempFile::new().unwrap();
         integrals.write(file.path()).unwrap();
@@ -69,17 +73,48 @@ fn symmetric_copies_may_come_if_they_agree() {
     refused(&format!("{HEAD}0 0 0 0 0\n0.5 0 0 0 0\n"), &["lines 5 and 6", "core energy"]);
 }
 
+/// The blocks of αα, ββ, αβ, h_α, h_β, the end of each and the core energy; one of them left out, or two exchanged.
+#[test]
+fn blocks_of_unrestricted_files() {
+    let blocks =
+        ["0.7 1 1 1 1", "0.6 1 1 1 1", "0.5 2 2 1 1\n0.4 1 1 2 2", "-1.2 1 1 0 0", "-1.1 2 1 0 0\n0.3 1 0 0 0"];
+    let file = |order: &[usize], core: &str| -> String {
+        let body: String = order.iter().map(|block| format!("{}\n0.0 0 0 0 0\n", blocks[*block])).collect();
+        format!("&FCI NORB=2,NELEC=2,MS2=0,IUHF=1\n&END\n{body}{core}")
+    };
+    let integrals = read(&file(&[0, 1, 2, 3, 4], "0.9 0 0 0 0\n\n")).unwrap();
+    let beta = integrals.beta.clone().unwrap();
+    assert_eq!((integrals.two(0, 0, 0, 0), beta.two[0], integrals.core), (0.7, 0.6, 0.9));
+    assert_eq!((beta.mixed[2 * 3], beta.mixed[2], beta.mixed[0]), (0.5, 0.4, 0.0), "pq of the alpha electron first");
+    assert_eq!((integrals.one(0, 0), beta.one[pair(1, 0)], beta.one[0]), (-1.2, -1.1, 0.0));
+    let missing =
+        ["", "in block 2, (ij|kl) of two β", "is a block missing", "without a core energy", "without a core energy"];
+    for (left_out, words) in missing.iter().enumerate().skip(1) {
+        let order: Vec<usize> = (0..5).filter(|block| *block != left_out).collect();
+        refused(&file(&order, "0.0 0 0 0 0\n"), &[words]);
+    }
+    refused(&file(&[0, 1, 2, 3], "0.9 0 0 0 0\n"), &["line 12", "0.9 ends block 5, h_ij of β", "is one missing"]);
+    refused(&file(&[2, 0, 1, 3, 4], "0.9 0 0 0 0\n"), &["lines 3 and 4", "(1 1|2 2)"]);
+    refused(&file(&[3, 4, 0, 1, 2], "0.9 0 0 0 0\n"), &["line 3", "h(1, 1) in block 1", "two α"]);
+    refused(&file(&[0, 1, 3, 2, 4], "0.9 0 0 0 0\n"), &["line 7", "h(1, 1) in block 3", "an α and a β electron"]);
+    refused(&file(&[0, 1, 2, 3, 4], "0.9 0 0 0 0\n0.1 1 1 0 0\n"), &["line 16", "after the core energy (line 15)"]);
+    refused(&file(&[0, 1, 2, 3, 4], ""), &["without a core energy"]);
+    refused(&file(&[0, 1, 2, 3, 4], "1.0 1 1 0 0\n"), &["block 6", "the core energy"]);
+    // A file of one set of orbitals that says IUHF=1.
+    refused("&FCI NORB=1,NELEC=1,IUHF=1\n&END\n0.5 1 1 1 1\n-1.0 1 1 0 0\n0.7 0 0 0 0\n", &["line 4", "block 1"]);
+}
+
 #[test]
 fn other_kinds_of_files_are_refused_by_name() {
     let with = |key: &str| format!("&FCI NORB=2,NELEC=2,MS2=0,\n {key},\n&END\n1.0 0 0 0 0\n");
-    refused(&with("IUHF=1"), &["line 2", "IUHF", "unrestricted"]);
+    refused(&with("IUHF=2"), &["line 2", "IUHF", "0 or 1", "2"]);
     refused(&with("UHF=.TRUE."), &["line 2", "UHF", "unrestricted or spin-orbital"]);
     refused(&with("TREL=.TRUE."), &["TREL", "spin-orbital"]);
     refused(&with("GHF=T"), &["GHF", "spin-orbital"]);
-    refused(&with("ICOMPLEX=1"), &["ICOMPLEX", "complex"]);
+    refused(&with("ICOMPLEX=2"), &["ICOMPLEX", "0 or 1"]);
     refused(&with("FOO=1"), &["line 2", "FOO", "not known", "NORB"]);
     refused(&with("NORB=3"), &["NORB", "twice"]);
-    refused(&format!("{HEAD}(0.5,0.0) 1 1 1 1\n"), &["line 5", "complex"]);
+    refused(&format!("{HEAD}0.5 1 1 1 1\n(0.5,0.0) 1 1 1 1\n"), &["line 6", "complex"]);
     refused(&format!("{HEAD}0.5 0.0 1 1 1 1\n"), &["line 5"]);
     refused("12 13\n", &["line 1", "&FCI", "12 13"]);
 }

@@ -88,6 +88,11 @@ fn spaces_by_level_and_irrep_of_random_integrals() {
         }
         let full = Space::full(5, 2, 3).unwrap();
         compare("full", &random.integrals(5, 2, 3), &full, None, &device);
+        let (space, integrals) = (Space::excitations(6, 3, 2, 3).unwrap(), random.unrestricted_with_irreps(6, 3, 2));
+        for lanes in [None, Some(4)].into_iter().take(if device.runs_kernels() { 2 } else { 1 }) {
+            compare("unrestricted, irreps kept", &integrals, &space, lanes, &device);
+        }
+        compare("unrestricted", &random.unrestricted(5, 2, 3), &full, None, &device);
     }
     assert!(cut > 15, "{cut}");
 }

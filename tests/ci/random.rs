@@ -1,6 +1,6 @@
 //! Random numbers, integrals and orders from a seed (splitmix64, Steele, Lea and Flood 2014).
 
-use eigenforge::ci::Integrals;
+use eigenforge::ci::{BetaIntegrals, Integrals, pair};
 
 pub struct Random(pub u64);
 
@@ -42,26 +42,48 @@ impl Random {
         integrals
     }
 
-    /// The same with an irrep for each orbital, and 0 wherever they forbid an integral.
+    /// The same with other orbitals for β electrons.
+    pub fn unrestricted(&mut self, orbitals: usize, up: usize, down: usize) -> Integrals {
+        let mut beta = BetaIntegrals::zero(orbitals);
+        let BetaIntegrals { one, two, mixed } = &mut beta;
+        one.iter_mut().chain(two).chain(mixed).for_each(|value| *value = self.number());
+        Integrals { beta: Some(Box::new(beta)), ..self.integrals(orbitals, up, down) }
+    }
+
+    /// With an irrep for each orbital, and 0 wherever they forbid an integral.
     pub fn integrals_with_irreps(&mut self, orbitals: usize, up: usize, down: usize) -> Integrals {
         let full = self.integrals(orbitals, up, down);
-        let irreps: Vec<u8> = (0..orbitals).map(|_| 1 + self.below(4) as u8).collect();
-        let mut kept = Integrals { irreps: irreps.clone(), ..full.clone() };
-        let product = |orbitals: &[usize]| orbitals.iter().fold(0, |product, p| product ^ (irreps[*p] - 1));
-        use eigenforge::ci::pair;
-        for p in 0..orbitals {
-            for q in 0..orbitals {
-                if product(&[p, q]) != 0 {
-                    kept.one[pair(p, q)] = 0.0;
-                }
-                for r in 0..orbitals {
-                    for s in 0..orbitals {
-                        if product(&[p, q, r, s]) != 0 {
-                            kept.two[pair(pair(p, q), pair(r, s))] = 0.0;
-                        }
-                    }
+        self.with_irreps(full)
+    }
+
+    /// The same with other orbitals for β electrons, of the same irreps.
+    pub fn unrestricted_with_irreps(&mut self, orbitals: usize, up: usize, down: usize) -> Integrals {
+        let full = self.unrestricted(orbitals, up, down);
+        self.with_irreps(full)
+    }
+
+    fn with_irreps(&mut self, mut kept: Integrals) -> Integrals {
+        let orbitals = kept.orbitals;
+        kept.irreps = (0..orbitals).map(|_| 1 + self.below(4) as u8).collect();
+        let pairs: Vec<u8> = (0..orbitals)
+            .flat_map(|p| (0..=p).map(move |q| (p, q)))
+            .map(|(p, q)| (kept.irreps[p] - 1) ^ (kept.irreps[q] - 1))
+            .collect();
+        let count = pairs.len();
+        let of_spin = |one: &mut [f64], two: &mut [f64]| {
+            one.iter_mut().zip(&pairs).filter(|(_, irrep)| **irrep != 0).for_each(|(value, _)| *value = 0.0);
+            for (left, right) in (0..count).flat_map(|left| (0..=left).map(move |right| (left, right))) {
+                if pairs[left] != pairs[right] {
+                    two[pair(left, right)] = 0.0;
                 }
             }
+        };
+        of_spin(&mut kept.one, &mut kept.two);
+        if let Some(beta) = &mut kept.beta {
+            of_spin(&mut beta.one, &mut beta.two);
+            let forbidden = |at: usize| pairs[at / count] != pairs[at % count];
+            let mixed = beta.mixed.iter_mut().enumerate().filter(|(at, _)| forbidden(*at));
+            mixed.for_each(|(_, value)| *value = 0.0);
         }
         kept
     }

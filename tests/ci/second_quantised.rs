@@ -40,7 +40,14 @@ fn every_element_is_that_of_second_quantisation() {
     {
         let plain = random.integrals(orbitals, up, down);
         let symmetric = random.integrals_with_irreps(orbitals, up, down);
-        for (integrals, kind) in [(&plain, "no irreps"), (&symmetric, "irreps")] {
+        let unrestricted = random.unrestricted(orbitals, up, down);
+        let both = random.unrestricted_with_irreps(orbitals, up, down);
+        for (integrals, kind) in [
+            (&plain, "no irreps"),
+            (&symmetric, "irreps"),
+            (&unrestricted, "unrestricted"),
+            (&both, "unrestricted, irreps"),
+        ] {
             let what = format!("{orbitals} orbitals, {up} up, {down} down, {kind}");
             let full = Space::full(orbitals, up, down).unwrap();
             let all = check(integrals, &full, &what);
@@ -53,17 +60,17 @@ fn every_element_is_that_of_second_quantisation() {
             random.shuffle(&mut list);
             list.truncate(list.len().div_ceil(2));
             check(integrals, &Space::from_determinants(orbitals, &list).unwrap(), &format!("{what}, listed"));
-            if kind == "irreps" {
+            if !integrals.irreps.is_empty() {
                 let mut blocks = 0;
                 for irrep in 1..=8 {
-                    let Ok(block) = full.clone().in_irrep(&symmetric.irreps, irrep) else { continue };
+                    let Ok(block) = full.clone().in_irrep(&integrals.irreps, irrep) else { continue };
                     blocks += check(integrals, &block, &format!("{what}, irrep {irrep}"));
                     let truncated = Space::excitations(orbitals, up, down, 2).unwrap();
-                    if let Ok(block) = truncated.in_irrep(&symmetric.irreps, irrep) {
+                    if let Ok(block) = truncated.in_irrep(&integrals.irreps, irrep) {
                         check(integrals, &block, &format!("{what}, level 2, irrep {irrep}"));
                     }
                     let listed = Space::from_determinants(orbitals, &list).unwrap();
-                    if let Ok(block) = listed.in_irrep(&symmetric.irreps, irrep) {
+                    if let Ok(block) = listed.in_irrep(&integrals.irreps, irrep) {
                         check(integrals, &block, &format!("{what}, listed, irrep {irrep}"));
                     }
                 }

@@ -5,6 +5,7 @@ use eigenforge::exact::Model;
 use eigenforge::path::OperatorIr;
 use eigenforge::prelude::{Dense, Device};
 use eigenforge::runtime::testing;
+use num_complex::Complex64;
 use serde_json::Value;
 use std::path::Path;
 
@@ -326,10 +327,127 @@ fn what_cannot_be_solved_is_refused() {
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(said.contains(part), "{more}: {said}");
     }
-    std::fs::write(path.join("uhf"), "&FCI NORB=2,NELEC=2,MS2=0,IUHF=1 &END\n").unwrap();
-    std::fs::write(path.join("uhf.toml"), "[ci]\nfcidump = \"uhf\"\n").unwrap();
-    let output = run(&["solve", path.join("uhf.toml").to_str().unwrap(), "--device", "cpu"]);
-    assert!(output.status.code() == Some(2) && stderr(&output).contains("IUHF"), "{}", stderr(&output));
+    std::fs::write(path.join("ghf"), "&FCI NORB=2,NELEC=2,MS2=0,GHF=1 &END\n").unwrap();
+    std::fs::write(path.join("ghf.toml"), "[ci]\nfcidump = \"ghf\"\n").unwrap();
+    let output = run(&["solve", path.join("ghf.toml").to_str().unwrap(), "--device", "cpu"]);
+    assert!(output.status.code() == Some(2) && stderr(&output).contains("spin-orbital"), "{}", stderr(&output));
+    std::fs::write(path.join("three.txt"), "0.0 0 0 0 0\n".repeat(3)).unwrap();
+    for (more, part) in [
+        ("basis = \"csf\"\n", "basis = \"csf\" needs one set of orbitals for both spins"),
+        ("dipole = \"three.txt\"\n", "six components, x, y and z over the orbitals of α electrons"),
+        ("[dmrg]\nstates = 20\n", "leave [dmrg] out"),
+    ] {
+        let input = file(path, "NH2_sto3g_uhf", more);
+        let output = run(&["solve", &input, "--device", "cpu"]);
+        let said = stderr(&output).replace('\n', " ").replace("│", " ");
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(output.status.code() == Some(2) && said.contains(part), "{more}: {said}");
+    }
+}
+
+/// Orbitals of each spin: PySCF's energies and dipole (tests/data/ci/unrestricted.json) in every storage on cores and the simulated card;
+/// no spins, densities by spin; `count` and `inspect`.
+#[test]
+fn unrestricted_orbitals() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = super::gallery::root().join("tests/data/ci");
+    let cases: Value = serde_json::from_str(&std::fs::read_to_string(root.join("unrestricted.json")).unwrap()).unwrap();
+    let case = &cases["cases"][1];
+    let dipole = root.join("NH2_sto3g_uhf.dipole");
+    for (device, storage) in [("cpu", "direct"), ("cpu", "stored"), ("sim", "direct")] {
+        if device == "sim" && testing::simulator().is_none() {
+            continue;
+        }
+        let out = folder.path().join(format!("{device}_{storage}"));
+        let certify = device == "cpu";
+        let more = format!(
+            "states = 3\nstorage = \"{storage}\"\ndipole = {dipole:?}\ndensity = true\n[solve]\ncertify = {certify}\n"
+        );
+        let input = file(folder.path(), "NH2_sto3g_uhf", &more);
+        let found = solved(&[&input, "--device", device, "--output", out.to_str().unwrap(), "--vectors"]);
+        assert_close(&numbers(&found["energies"]), &numbers(&case["energies"]), 1e-8);
+        assert_close(&numbers(&found["dipole"]), &numbers(&case["dipole"]), 1e-6);
+        assert_eq!((numbers(&found["s_squared"]), numbers(&found["natural_occupations"])), (vec![], vec![]));
+        assert_eq!(found["storage"], storage, "{found}");
+        assert!(found["warnings"].to_string().contains("no <S^2> and no natural occupations"), "{found}");
+        let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(out.join("density.npz")).unwrap()).unwrap();
+        let names = ["gamma_alpha", "gamma_beta", "gamma_two_alpha", "gamma_two_beta", "gamma_two_mixed"];
+        assert!(names.iter().all(|name| npz.by_name::<ndarray::OwnedRepr<f64>, ndarray::IxDyn>(name).is_ok()));
+    }
+    let input = file(folder.path(), "NH2_sto3g_uhf", "space = \"cisd\"\n");
+    for stage in ["ir", "cost", "plan", "cuda"] {
+        let output = run(&["inspect", &input, "--stage", stage]);
+        assert_eq!(output.status.code(), Some(0), "{stage}: {}", stderr(&output));
+    }
+    let output = run(&["count", "--fcidump", root.join("NH2_sto3g_uhf.FCIDUMP").to_str().unwrap()]);
+    let said = stdout(&output);
+    assert!(said.contains("unrestricted, 2Sz = 1") && said.contains("735"), "{said}");
+}
+
+/// H2 in orbitals turned by phases and a complex rotation: the energies of the real ones, complex vectors and densities, and what is refused.
+#[test]
+fn complex_orbitals() {
+    let folder = tempfile::tempdir().unwrap();
+    let real = super::gallery::root().join("tests/data/ci/H2_sto3g_0.74.FCIDUMP");
+    let integrals = eigenforge::ci::Integrals::read(&real).unwrap();
+    let (c, s) = (0.6, 0.8);
+    let i = Complex64::new(0.0, 1.0);
+    let u = [[Complex64::from(c), s * i], [s * i, Complex64::from(c)]];
+    let pairs = [(0, 0), (0, 1), (1, 0), (1, 1)];
+    let mut text = String::from("&FCI NORB=2,NELEC=2,MS2=0\n&END\n");
+    for (p, q) in pairs {
+        for (r, t) in pairs {
+            let terms = pairs.iter().flat_map(|(a, b)| pairs.iter().map(move |(x, y)| (*a, *b, *x, *y)));
+            let value: Complex64 = terms
+                .map(|(a, b, x, y)| u[p][a].conj() * u[q][b] * u[r][x].conj() * u[t][y] * integrals.two(a, b, x, y))
+                .sum();
+            text += &format!("({:e},{:e}) {} {} {} {}\n", value.re, value.im, p + 1, q + 1, r + 1, t + 1);
+        }
+    }
+    for (p, q) in pairs {
+        let value: Complex64 = pairs.iter().map(|(a, b)| u[p][*a].conj() * u[q][*b] * integrals.one(*a, *b)).sum();
+        text += &format!("({:e},{:e}) {} {} 0 0\n", value.re, value.im, p + 1, q + 1);
+    }
+    text += &format!("({:e},0.0) 0 0 0 0\n", integrals.core);
+    let path = folder.path().join("turned.FCIDUMP");
+    std::fs::write(&path, text).unwrap();
+    let file = |more: &str| {
+        let input = folder.path().join("turned.toml");
+        std::fs::write(&input, format!("[ci]\nfcidump = \"turned.FCIDUMP\"\n{more}")).unwrap();
+        input.to_str().unwrap().to_string()
+    };
+    let usual = self::file(folder.path(), "H2_sto3g_0.74", "states = 4\n");
+    let expected = solved(&[&usual, "--device", "cpu"]);
+    let out = folder.path().join("out");
+    let input = file("states = 4\ndensity = true\n");
+    let found = solved(&[&input, "--device", "cpu", "--output", out.to_str().unwrap(), "--vectors"]);
+    assert_close(&numbers(&found["energies"]), &numbers(&expected["energies"]), 1e-9);
+    assert_close(&numbers(&found["s_squared"]), &numbers(&expected["s_squared"]), 1e-7);
+    assert_close(&numbers(&found["natural_occupations"]), &numbers(&expected["natural_occupations"]), 1e-7);
+    assert_eq!((found["storage"].as_str(), found["dimension"].as_u64()), (Some("stored"), Some(4)));
+    let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(out.join("density.npz")).unwrap()).unwrap();
+    let gamma: ndarray::Array2<Complex64> = npz.by_name("gamma_alpha").unwrap();
+    assert!((gamma[[0, 1]] - gamma[[1, 0]].conj()).norm() < 1e-12 && gamma[[0, 1]].im.abs() > 0.1, "{gamma}");
+    let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(out.join("vectors.npz")).unwrap()).unwrap();
+    let vectors: ndarray::Array2<Complex64> = npz.by_name("vectors").unwrap();
+    assert_eq!(vectors.dim(), (4, 4));
+    for stage in ["ir", "cost", "plan", "cuda"] {
+        let output = run(&["inspect", &input, "--stage", stage]);
+        assert_eq!(output.status.code(), Some(0), "{stage}: {}", stderr(&output));
+    }
+    for (more, part) in [
+        ("storage = \"direct\"\n", "a product without a stored matrix needs real orbitals"),
+        ("format = \"symmetric\"\n", "format = \"symmetric\" needs real orbitals"),
+        ("basis = \"csf\"\n", "basis = \"csf\" needs real orbitals"),
+        ("dipole = \"turned.FCIDUMP\"\n", "`dipole` needs real orbitals"),
+        ("states = 5\n", "ask for at most 4"),
+        ("[dmrg]\nstates = 20\n", "complex orbitals"),
+    ] {
+        let output = run(&["solve", &file(more), "--device", "cpu"]);
+        let said = stderr(&output).replace('\n', " ").replace("│", " ");
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(output.status.code() == Some(2) && said.contains(part), "{more}: {said}");
+    }
 }
 
 /// Configuration state functions: the triplets of water, with whole numbers of ⟨S²⟩ where determinants with the same 2Sz have singlets too,

@@ -83,11 +83,11 @@ const MOST_REACHED: [(&str, Surface); 11] = [
     ("core/src", Surface { names: 149, members: 489 }),
     ("product/src", Surface { names: 94, members: 300 }),
     ("exact/src", Surface { names: 63, members: 251 }),
-    ("ci/src", Surface { names: 71, members: 299 }),
+    ("ci/src", Surface { names: 75, members: 327 }),
     ("dmrg/src", Surface { names: 76, members: 553 }),
     ("tensors/src", Surface { names: 71, members: 398 }),
     ("runtime/src", Surface { names: 335, members: 1008 }),
-    ("templates/src", Surface { names: 175, members: 1039 }),
+    ("templates/src", Surface { names: 175, members: 1041 }),
     ("su3/src", Surface { names: 21, members: 75 }),
     ("grammar/src", Surface { names: 39, members: 43 }),
 ];

@@ -7,6 +7,7 @@ use super::super::integrals::{Integrals, pair, triangle};
 use super::super::string_table::StringTable;
 use super::super::strings::{Occupation, occupied};
 use super::classes::{Classes, IRREPS};
+use eigenforge_core::operator::Spin;
 use eigenforge_runtime::{Device, Result};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -76,7 +77,7 @@ impl Beta {
             (0..integrals.orbitals).flat_map(|p| (0..=p).map(move |q| (p, q))).collect();
         beta.felt.par_chunks_mut(words.len().max(1)).zip(orbital_pairs).for_each(|(felt, (p, q))| {
             for (felt, rank) in felt.iter_mut().zip(&order) {
-                *felt = occupied(words[*rank as usize]).map(|r| integrals.two(p, q, r, r)).sum();
+                *felt = integrals.felt(Spin::Up, pair(p, q), occupied(words[*rank as usize]));
             }
         });
         Ok(beta)

@@ -4,7 +4,7 @@
 //! [`FullCiPlan`] and its tables by name. β strings are stored class by class in slices of a warp of them; the data of a string are
 //! its lane of each step of its slice, and shorter strings are padded with entries that add 0.
 
-use super::super::integrals::{Integrals, pair, triangle};
+use super::super::integrals::{Integrals, triangle};
 use super::super::string_table::StringTable;
 use super::super::strings::{Occupation, occupied};
 use super::beta::{Beta, Single, density};
@@ -146,7 +146,7 @@ impl Sources<'_> {
         let mut table = vec![0.0; columns.len() * width];
         for (left, row) in table.chunks_mut(width.max(1)).enumerate() {
             for (right, column) in columns.iter().enumerate() {
-                row[*column as usize] = self.integrals.two[pair(left, right)];
+                row[*column as usize] = self.integrals.between(left, right);
             }
         }
         table
@@ -312,7 +312,7 @@ impl Sources<'_> {
     /// The same with Σ |H| of the double moves of each string, α and β, beside what is listed.
     pub(super) fn norm_bound_with(&self, alpha_doubles: &[f64], beta_doubles: &[f64]) -> f64 {
         let pairs = triangle(self.integrals.orbitals);
-        let of_pairs = self.beta.of_pairs(pairs, |left, right| self.integrals.two[pair(left, right)]);
+        let of_pairs = self.beta.of_pairs(pairs, |left, right| self.integrals.between(left, right));
         let largest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
         let beta_energy = largest(&mut self.beta.energy.iter().map(|energy| energy.abs()));
         let strings = self.down.len();

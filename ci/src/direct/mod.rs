@@ -62,6 +62,7 @@ use beta::Beta;
 use classes::Classes;
 pub(super) use cores::CoresWay;
 use device_tables::Sources;
+use eigenforge_core::operator::Spin;
 use eigenforge_product::sparse::Target;
 use eigenforge_product::{Fit, Multiply, MultiplyPlan};
 use eigenforge_runtime::{Device, trace};
@@ -148,7 +149,7 @@ fn shapes<'r>(request: &'r Request<'r>) -> Result<Vec<NamedPlan<'r>>, CiError> {
 struct Tables {
     alpha: Alpha,
     beta: Beta,
-    /// (pq|rs) and −(pq|rs) at [pq][2 rs] and [pq][2 rs + 1].
+    /// (pq|rs) and −(pq|rs) at [pq][2 rs] and [pq][2 rs + 1], pq of an α and rs of a β electron.
     coulomb: Vec<f64>,
     /// Pairs of orbitals.
     pairs: usize,
@@ -196,11 +197,12 @@ impl<'a> Moves<'a> {
     fn new(integrals: &'a Integrals, space: &'a Space, threshold: f64) -> Result<Moves<'a>, DirectError> {
         check(integrals, space)?;
         let irreps = irreps_of(integrals, space);
+        let threshold = threshold * integrals.unit();
         let rules =
-            Rules { integrals, irreps: &irreps, level: None, listed: false, threshold: threshold * integrals.unit() };
+            |spin| Rules { integrals: integrals.of_spin(spin), irreps: &irreps, level: None, listed: false, threshold };
         let classes = Classes::new(space);
-        let up = StringTable::new(space.alpha(), &rules, |_| 0)?;
-        let down = StringTable::new(space.beta(), &rules, |_| 0)?;
+        let up = StringTable::new(space.alpha(), &rules(Spin::Up), |_| 0)?;
+        let down = StringTable::new(space.beta(), &rules(Spin::Down), |_| 0)?;
         let beta = Beta::new(integrals, space.beta().words(), &classes, &down)?;
         Ok(Moves { integrals, space, irreps, classes, up, beta })
     }
@@ -228,7 +230,7 @@ impl<'a> Moves<'a> {
         let words = self.space.alpha().words();
         let alpha = Alpha::new(&self.irreps, words, &self.classes, &self.beta, &self.up, own)?;
         let coulomb = (0..pairs * pairs).flat_map(|k| {
-            let value = self.integrals.two[super::integrals::pair(k / pairs, k % pairs)];
+            let value = self.integrals.between(k / pairs, k % pairs);
             [value, -value]
         });
         Ok(Tables { alpha, beta: self.beta, coulomb: coulomb.collect(), pairs })
@@ -241,7 +243,7 @@ fn check(integrals: &Integrals, space: &Space) -> Result<(), DirectError> {
     if orbitals != space.orbitals() {
         return Err(DirectError::Orbitals { integrals: orbitals, space: space.orbitals() });
     }
-    let infinite = integrals.one.iter().chain(&integrals.two).filter(|value| !value.is_finite()).count();
+    let infinite = integrals.values().filter(|value| !value.is_finite()).count();
     if !integrals.is_whole() || infinite > 0 {
         let found = [integrals.one.len(), integrals.two.len(), integrals.irreps.len()];
         return Err(DirectError::Integrals { orbitals, found, infinite });

@@ -1,7 +1,8 @@
-//! One line of numbers, `value i j k l`: bytes in, a value and its position (orbitals from 0) out.
+//! One line of numbers, `value i j k l`: bytes in, a value and its position (orbitals from 0) out. A complex value is written `(re,im)`.
 
 use super::FcidumpError;
 use eigenforge_runtime::input_file::real_number;
+use num_complex::Complex64;
 use std::fmt;
 
 /// The meaning of a value.
@@ -31,19 +32,25 @@ impl fmt::Display for Place {
 /// A value and its meaning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Entry {
-    pub value: f64,
+    pub value: Complex64,
     pub place: Place,
+    /// Whether the value is written `(re,im)`.
+    pub pair: bool,
 }
 
 impl Entry {
     /// Reads a line; `None` if it is blank.
     pub(super) fn parse(text: &[u8], line: u64, orbitals: usize) -> Result<Option<Entry>, FcidumpError> {
-        if text.contains(&b'(') {
-            return Err(FcidumpError::Complex { line });
-        }
+        let (in_brackets, rest) = brackets(text, line)?;
         let mut fields =
-            text.split(|byte| byte.is_ascii_whitespace() || *byte == b',').filter(|field| !field.is_empty());
-        let Some(first) = fields.next() else { return Ok(None) };
+            rest.split(|byte| byte.is_ascii_whitespace() || *byte == b',').filter(|field| !field.is_empty());
+        let value = match in_brackets {
+            Some(value) => value,
+            None => match fields.next() {
+                Some(first) => number(first, line)?.into(),
+                None => return Ok(None),
+            },
+        };
         let mut indices = [0; 4];
         for (read, index) in indices.iter_mut().enumerate() {
             let Some(field) = fields.next() else {
@@ -62,8 +69,24 @@ impl Entry {
             [i, j, k, l] if !indices.contains(&0) => Place::Two(i - 1, j - 1, k - 1, l - 1),
             _ => return Err(FcidumpError::Pattern { line, indices }),
         };
-        Ok(Some(Entry { value: number(first, line)?, place }))
+        Ok(Some(Entry { value, place, pair: in_brackets.is_some() }))
     }
+}
+
+/// The number of a value `(re,im)`, if the line begins with a bracket, and what follows it.
+fn brackets(text: &[u8], line: u64) -> Result<(Option<Complex64>, &[u8]), FcidumpError> {
+    let Some(start) = text.iter().position(|byte| !byte.is_ascii_whitespace()).filter(|start| text[*start] == b'(')
+    else {
+        return match text.contains(&b'(') {
+            true => Err(FcidumpError::ComplexValue { line, text: shown(text) }),
+            false => Ok((None, text)),
+        };
+    };
+    let wrong = || FcidumpError::ComplexValue { line, text: shown(text) };
+    let end = text.iter().position(|byte| *byte == b')').ok_or_else(wrong)?;
+    let inside = text[start + 1..end].split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+    let [re, im] = inside.collect::<Vec<_>>().try_into().map_err(|_| wrong())?;
+    Ok((Some(Complex64::new(number(re, line)?, number(im, line)?)), &text[end + 1..]))
 }
 
 /// Text for a message, shortened if long.

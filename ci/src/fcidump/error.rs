@@ -1,9 +1,14 @@
 //! Errors of FCIDUMP files. Every message names the line, what was expected and what was found.
 
-use super::MAX_ORBITALS;
 use super::orbsym::OrbsymError;
 use eigenforge_runtime::DeviceError;
 use std::path::{Path, PathBuf};
+
+/// Most orbitals of a file: 4.3 GB of integrals.
+pub(in super::super) const MAX_ORBITALS: usize = 256;
+
+/// Allowed difference between copies of one integral, relative to the larger of them and 1.
+pub(in super::super) const AGREEMENT: f64 = 1e-10;
 
 /// Why a file is refused.
 #[derive(Debug, thiserror::Error)]
@@ -122,9 +127,10 @@ pub enum FcidumpError {
         /// What the key means.
         meaning: &'static str,
     },
-    /// Unrestricted, complex or spin-orbital integrals, by a key of the namelist.
+    /// Spin-orbital integrals, by a key of the namelist.
     #[error(
-        "line {line}: {key} says that these are {kind} integrals; only one set of real orbitals for both spins is read"
+        "line {line}: {key} says that these are {kind} integrals; one set of orbitals for both spins is read or, with IUHF=1 and its five \
+         blocks, one for each spin"
     )]
     Kind {
         /// Line, from 1.
@@ -171,11 +177,48 @@ pub enum FcidumpError {
         /// Spatial orbitals.
         orbitals: usize,
     },
-    /// A complex value.
-    #[error("line {line}: a value in parentheses is complex; only real integrals are read")]
+    /// A complex value where real ones are read.
+    #[error("line {line}: a value in parentheses is complex; {expected}")]
     Complex {
         /// Line, from 1.
         line: u64,
+        /// What is read there.
+        expected: &'static str,
+    },
+    /// Complex orbitals where real ones are needed.
+    #[error(
+        "the integrals are over complex orbitals, and real ones are needed here; a file with [ci] and without [dmrg] takes both"
+    )]
+    ComplexOrbitals,
+    /// A complex value that cannot be read.
+    #[error("line {line}: expected `(re,im) i j k l` of a complex value, found `{text}`")]
+    ComplexValue {
+        /// Line, from 1.
+        line: u64,
+        /// The line.
+        text: String,
+    },
+    /// A number that equals its conjugate by symmetry, and has an imaginary part.
+    #[error(
+        "line {line}: {name} = {value} has an imaginary part, and must equal its conjugate: H is not Hermitian; \
+         over complex orbitals (ij|kl) = (kl|ij) = (ji|lk)* and h_ij = h_ji*"
+    )]
+    NotHermitian {
+        /// Line, from 1.
+        line: u64,
+        /// Which integral.
+        name: String,
+        /// Its value.
+        value: String,
+    },
+    /// Real numbers in a complex file that say too little of their symmetry.
+    #[error(
+        "every imaginary part is 0, and of {name} and the same with one pair exchanged only one is given, as everywhere in the file: over real \
+         orbitals both are equal, over complex ones the other is 0; write plain numbers for real orbitals, or both with their values"
+    )]
+    Symmetry {
+        /// An integral that is given.
+        name: String,
     },
     /// Not five fields in a line.
     #[error("line {line}: expected `value i j k l`, found {found} fields in `{text}`")]
@@ -222,7 +265,7 @@ pub enum FcidumpError {
         indices: [usize; 4],
     },
     /// Two values for one integral.
-    #[error("lines {first} and {second} disagree on {name}: {old:e} and {new:e}")]
+    #[error("lines {first} and {second} disagree on {name}: {old} and {new}")]
     Conflict {
         /// Line of its earlier value.
         first: u64,
@@ -231,9 +274,9 @@ pub enum FcidumpError {
         /// Which integral.
         name: String,
         /// Its earlier value.
-        old: f64,
+        old: String,
         /// Its later value.
-        new: f64,
+        new: String,
     },
     /// No core energy.
     #[error(
@@ -243,6 +286,61 @@ pub enum FcidumpError {
     Truncated {
         /// Line, from 1.
         line: u64,
+    },
+    /// An integral in a block of others.
+    #[error(
+        "line {line}: {name} in block {number} of an unrestricted file (IUHF=1), which has {expected}; the blocks are (ij|kl) of αα, ββ, αβ, h_ij \
+         of α, of β, each ended by `0.0 0 0 0 0`, and the core energy: is a block missing, or are they in another order?"
+    )]
+    Block {
+        /// Line, from 1.
+        line: u64,
+        /// Which integral.
+        name: String,
+        /// The block, from 1.
+        number: usize,
+        /// What is in it.
+        expected: &'static str,
+    },
+    /// A number in the line that ends a block.
+    #[error(
+        "line {line}: {value} ends block {number}, {block}, of an unrestricted file (IUHF=1), expected `0.0 0 0 0 0`; the core energy comes \
+         after five blocks: is one missing?"
+    )]
+    BlockEnd {
+        /// Line, from 1.
+        line: u64,
+        /// What was found.
+        value: String,
+        /// The block, from 1.
+        number: usize,
+        /// What is in it.
+        block: &'static str,
+    },
+    /// A file that ends within its blocks.
+    #[error(
+        "the file ends in line {line} after {ended} of the five blocks of an unrestricted file (IUHF=1), in that of {block}; each ends with \
+         `0.0 0 0 0 0`, and the core energy follows: it seems cut off, or a block is missing"
+    )]
+    MissingBlocks {
+        /// Line, from 1.
+        line: u64,
+        /// Blocks that have ended.
+        ended: usize,
+        /// What is in the next.
+        block: &'static str,
+    },
+    /// More than the blocks of an unrestricted file.
+    #[error(
+        "line {line}: {name} after the core energy (line {core}), which is the last line of an unrestricted file (IUHF=1)"
+    )]
+    AfterCore {
+        /// Line, from 1.
+        line: u64,
+        /// Which integral.
+        name: String,
+        /// Line of the core energy.
+        core: u64,
     },
     /// Only a namelist.
     #[error("the namelist ends in line {line}, and no integrals follow")]

@@ -20,14 +20,15 @@ pub struct FcidumpHeader {
     pub orbsym: Vec<u32>,
     /// PNTGRP.
     pub point_group: Option<AbelianGroup>,
+    /// IUHF: whether each spin has its own orbitals.
+    pub unrestricted: bool,
+    /// ICOMPLEX or COMPLEX: whether values may be complex in a file that begins with a real one.
+    pub complex: bool,
 }
 
 /// Flags of other kinds of integrals, with their names.
-const OTHER_KINDS: [(&str, &str); 7] = [
-    ("IUHF", "unrestricted (one set of orbitals a spin)"),
+const OTHER_KINDS: [(&str, &str); 4] = [
     ("UHF", "unrestricted or spin-orbital"),
-    ("ICOMPLEX", "complex"),
-    ("COMPLEX", "complex"),
     ("TREL", "relativistic spin-orbital"),
     ("GHF", "spin-orbital"),
     ("SPINORB", "spin-orbital"),
@@ -79,7 +80,17 @@ impl FcidumpHeader {
         check_spins(orbitals, electrons, two_sz)?;
         let orbsym = find("ORBSYM").map_or(Ok(Vec::new()), |one| one.irreps(orbitals))?;
         let point_group = find("PNTGRP").map(Assignment::group).transpose()?;
-        Ok(FcidumpHeader { orbitals, electrons: electrons as usize, two_sz, orbsym, point_group })
+        let flag = |key| find(key).map_or(Ok(false), Assignment::flag);
+        let (unrestricted, complex) = (flag("IUHF")?, flag("ICOMPLEX")? || flag("COMPLEX")?);
+        Ok(FcidumpHeader {
+            orbitals,
+            electrons: electrons as usize,
+            two_sz,
+            orbsym,
+            point_group,
+            unrestricted,
+            complex,
+        })
     }
 }
 
@@ -209,6 +220,14 @@ impl Assignment {
         Ok(irreps)
     }
 
+    fn flag(&self) -> Result<bool, FcidumpError> {
+        match self.values.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            ["0" | "F" | ".F." | "FALSE" | ".FALSE."] => Ok(false),
+            ["1" | "T" | ".T." | "TRUE" | ".TRUE."] => Ok(true),
+            _ => Err(self.wrong("0 or 1")),
+        }
+    }
+
     fn group(&self) -> Result<AbelianGroup, FcidumpError> {
         let expected = "C1, Ci, C2, Cs, D2, C2v, C2h or D2h";
         let [value] = self.values.as_slice() else { return Err(self.wrong(expected)) };
@@ -219,12 +238,12 @@ impl Assignment {
     fn check_kind(&self) -> Result<(), FcidumpError> {
         let (line, key) = (self.line, self.key.clone());
         if let Some((_, kind)) = OTHER_KINDS.iter().find(|(name, _)| *name == key) {
-            return match self.values.as_slice() {
-                [value] if ["0", "F", ".F.", "FALSE", ".FALSE."].contains(&value.as_str()) => Ok(()),
+            return match self.flag() {
+                Ok(false) => Ok(()),
                 _ => Err(FcidumpError::Kind { line, key, kind }),
             };
         }
-        let read = ["NORB", "NELEC", "MS2", "ORBSYM", "PNTGRP"];
+        let read = ["NORB", "NELEC", "MS2", "ORBSYM", "PNTGRP", "IUHF", "ICOMPLEX", "COMPLEX"];
         match read.iter().chain(&IGNORED).any(|known| *known == key) {
             true => Ok(()),
             false => Err(FcidumpError::UnknownKey { line, key, known: KNOWN }),

@@ -13,13 +13,15 @@
 //! ```
 //!
 //! o_ij is the operator acting on an electron: for a dipole −∫ φ_i x φ_j, with an electron's charge of −1, and Σ Z X for
-//! the nuclei. Then ⟨o⟩ = o_nuclei + Σ o_ij γ_ij, with no further sign. Dipoles are in e a₀.
+//! the nuclei. Where each spin has its own orbitals, the components over those of β electrons follow those over α orbitals.
+//! Then ⟨o⟩ = o_nuclei + Σ o_ij γ_ij, with no further sign. Dipoles are in e a₀.
 
 use super::entries::{Entry, Place};
 use super::{AGREEMENT, FcidumpError};
 use crate::density::{DensityError, OneBody};
 use crate::integrals::{pair, triangle};
 use eigenforge_runtime::input_file::{FileKind, Lines, TextFile};
+use ndarray::Array2;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
@@ -86,6 +88,27 @@ pub enum OneElectronError {
         /// Components found.
         found: usize,
     },
+    /// The number of components is not six, as for a dipole over orbitals of each spin.
+    #[error(
+        "a dipole of unrestricted orbitals has six components, x, y and z over the orbitals of α electrons, then over those of β electrons; the \
+         file has {found}"
+    )]
+    NoUnrestrictedDipole {
+        /// Components found.
+        found: usize,
+    },
+    /// Nuclei of which both spins say something else.
+    #[error(
+        "the nuclei contribute {alpha} to component {component} over α orbitals and {beta} over β orbitals: they must be the same"
+    )]
+    Nuclei {
+        /// The component, from 1.
+        component: usize,
+        /// Their contribution beside α orbitals.
+        alpha: f64,
+        /// Their contribution beside β orbitals.
+        beta: f64,
+    },
     /// An empty file.
     #[error("no operator in the file: expected lines `value i j 0 0`, and `value 0 0 0 0` after each component")]
     Empty,
@@ -98,14 +121,16 @@ pub struct OneElectron {
     pub orbitals: usize,
     /// Its value without electrons.
     pub nuclear: f64,
-    /// o_pq for p ≥ q at [`pair`]`(p, q)`.
+    /// o_pq for p ≥ q at [`pair`]`(p, q)`; over the orbitals of α electrons if β electrons have others.
     pub values: Vec<f64>,
+    /// The same over the orbitals of β electrons, if these are others.
+    pub beta: Option<Vec<f64>>,
 }
 
 impl OneElectron {
     /// The zero operator.
     pub fn zero(orbitals: usize) -> OneElectron {
-        OneElectron { orbitals, nuclear: 0.0, values: vec![0.0; triangle(orbitals)] }
+        OneElectron { orbitals, nuclear: 0.0, values: vec![0.0; triangle(orbitals)], beta: None }
     }
 
     /// o_pq.
@@ -113,18 +138,33 @@ impl OneElectron {
         self.values[pair(p, q)]
     }
 
-    /// Reads the three components of a dipole.
+    /// Reads the three components of a dipole; of unrestricted orbitals six, those over the orbitals of α electrons first.
     ///
     /// # Errors
-    /// Errors of [`OneElectron::read`]; fewer or more components, for example in a file truncated after one of them.
-    pub fn read_dipole(path: impl AsRef<Path>, orbitals: usize) -> Result<Vec<OneElectron>, OneElectronError> {
-        let components = OneElectron::read(&path, orbitals)?;
-        match components.len() {
-            3 => Ok(components),
-            found => {
-                let source = Box::new(OneElectronError::NoDipole { found });
-                Err(OneElectronError::File { path: path.as_ref().to_owned(), source })
+    /// Errors of [`OneElectron::read`]; fewer or more components, for example in a file truncated after one of them; nuclei that differ
+    /// between both spins.
+    pub fn read_dipole(
+        path: impl AsRef<Path>,
+        orbitals: usize,
+        unrestricted: bool,
+    ) -> Result<Vec<OneElectron>, OneElectronError> {
+        let mut components = OneElectron::read(&path, orbitals)?;
+        let in_file = |source| OneElectronError::File { path: path.as_ref().to_owned(), source: Box::new(source) };
+        match (components.len(), unrestricted) {
+            (3, false) => Ok(components),
+            (6, true) => {
+                let of_beta = components.split_off(3);
+                for (component, (own, beta)) in components.iter_mut().zip(of_beta).enumerate() {
+                    let [alpha, other] = [own.nuclear, beta.nuclear];
+                    if (alpha - other).abs() > AGREEMENT * alpha.abs().max(1.0) {
+                        return Err(in_file(OneElectronError::Nuclei { component: component + 1, alpha, beta: other }));
+                    }
+                    own.beta = Some(beta.values);
+                }
+                Ok(components)
             }
+            (found, true) => Err(in_file(OneElectronError::NoUnrestrictedDipole { found })),
+            (found, false) => Err(in_file(OneElectronError::NoDipole { found })),
         }
     }
 
@@ -144,7 +184,14 @@ impl OneElectron {
         let (mut component, mut given) = (OneElectron::zero(orbitals), vec![0u64; triangle(orbitals)]);
         while let Some(line) = lines.next().map_err(FcidumpError::from)? {
             let number = line.number;
-            let Some(Entry { value, place }) = Entry::parse(line.bytes, number, orbitals)? else { continue };
+            let Some(Entry { value, place, pair: is_complex }) = Entry::parse(line.bytes, number, orbitals)? else {
+                continue;
+            };
+            if is_complex {
+                let expected = "one-electron operators are over real orbitals, and have real values";
+                return Err(FcidumpError::Complex { line: number, expected }.into());
+            }
+            let value = value.re;
             match place {
                 Place::One(i, j) => {
                     let (held, first) = (&mut component.values[pair(i, j)], &mut given[pair(i, j)]);
@@ -180,7 +227,11 @@ impl OneElectron {
             let what = "the one-electron operator";
             return Err(DensityError::Orbitals { what, found: self.orbitals, expected: n });
         }
-        let electrons = density.total().indexed_iter().map(|((p, q), value)| self.at(p, q) * value).sum::<f64>();
+        let of_spin = |values: &[f64], gamma: &Array2<f64>| {
+            gamma.indexed_iter().map(|((p, q), value)| values[pair(p, q)] * value).sum::<f64>()
+        };
+        let beta = self.beta.as_ref().unwrap_or(&self.values);
+        let electrons = of_spin(&self.values, &density.alpha) + of_spin(beta, &density.beta);
         Ok(self.nuclear * density.overlap + electrons)
     }
 }

@@ -74,10 +74,14 @@ pub(super) fn tables(
             runs: runs.slot.len() as u64,
         },
         table: false,
+        unrestricted: hamiltonian.beta_repulsion.is_some(),
     };
     plan.check()?;
+    // With a lane for each α single the lanes of a warp have one β single at a time, so that they read one row.
+    let coulomb =
+        if plan.lanes == 1 { transposed(&hamiltonian.coulomb, hamiltonian.pairs) } else { hamiltonian.coulomb.clone() };
     let ranks: Vec<(u32, u32)> = (0..rows).map(|row| space.ranks(row)).collect();
-    let tables = vec![
+    let mut tables = vec![
         ("row_alpha", HostTable::U32(ranks.iter().map(|ranks| ranks.0).collect())),
         ("row_beta", HostTable::U32(ranks.iter().map(|ranks| ranks.1).collect())),
         ("first_row", places.first_row.to_vec().into()),
@@ -104,10 +108,16 @@ pub(super) fn tables(
         ("beta_double", down_doubles.target.into()),
         ("beta_value", down_doubles.value.into()),
         ("pair_irrep", HostTable::U16(hamiltonian.irreps.iter().map(|irrep| u16::from(*irrep)).collect())),
-        ("coulomb", hamiltonian.coulomb.clone().into()),
+        ("coulomb", coulomb.into()),
         ("repulsion", hamiltonian.repulsion.clone().into()),
     ];
+    tables.extend(hamiltonian.beta_repulsion.clone().map(|table| ("beta_repulsion", table.into())));
     Ok(DeviceTables { plan, tables })
+}
+
+/// A square matrix of so many rows, with its columns as rows.
+fn transposed(matrix: &[f64], rows: usize) -> Vec<f64> {
+    (0..matrix.len()).map(|k| matrix[k % rows * rows + k / rows]).collect()
 }
 
 fn orbitals(strings: &Strings) -> Vec<u16> {

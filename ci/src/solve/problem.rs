@@ -5,12 +5,13 @@ use super::super::storage::{BasisCensus, Storage, StoragePlan};
 use super::super::{CsfSpace, Integrals, Space, guess, ways};
 use super::{CiError, Solve, request};
 use eigenforge_product::ranks::RankPlan;
-use eigenforge_product::sparse::{FormatName, FormatRequest};
-use eigenforge_product::{Diagonalisation, Eigenproblem, MultiplyPlan};
+use eigenforge_product::sparse::{FormatName, FormatRequest, NumberKind};
+use eigenforge_product::{Diagonalisation, Eigenproblem, MultiplyPlan, RealImage};
 use eigenforge_runtime::Device;
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Solver;
 use eigenforge_templates::ElementFunctionText;
+use num_complex::Complex64;
 use std::sync::{Arc, OnceLock};
 
 /// H of these integrals in this space, and how it is multiplied.
@@ -20,6 +21,8 @@ pub struct CiProblem<'a> {
     pub(crate) space: &'a Space,
     /// The functions that vectors are over, in place of determinants.
     pub(crate) csfs: Option<&'a CsfSpace>,
+    /// The integrals over complex orbitals, in place of real ones, of which they have the numbers of orbitals and electrons.
+    pub(crate) complex: Option<&'a Integrals<Complex64>>,
     pub(super) storage: Storage,
     pub(crate) wish: FormatRequest,
     /// What [`CiProblem::storage_plan`] counts in the space, once for all clones.
@@ -30,7 +33,7 @@ impl<'a> CiProblem<'a> {
     /// The integrals in this space, stored as takes the least time.
     pub fn new(integrals: &'a Integrals, space: &'a Space) -> CiProblem<'a> {
         let (wish, census) = (FormatRequest::default(), Arc::default());
-        CiProblem { integrals, space, csfs: None, storage: Storage::Auto, wish, census }
+        CiProblem { integrals, space, csfs: None, complex: None, storage: Storage::Auto, wish, census }
     }
 
     /// Searches among configuration state functions, whose determinants with one Sz the space has; `None` among all determinants.
@@ -38,6 +41,22 @@ impl<'a> CiProblem<'a> {
     pub fn csfs(mut self, csfs: Option<&'a CsfSpace>) -> Self {
         self.csfs = csfs;
         self
+    }
+
+    /// Integrals over complex orbitals in place of the real ones, which then give numbers of orbitals and electrons alone.
+    pub fn complex(mut self, complex: Option<&'a Integrals<Complex64>>) -> Self {
+        self.complex = complex;
+        self
+    }
+
+    /// The real image that a solver works on.
+    pub(super) fn image(&self) -> RealImage {
+        RealImage::of_matrix(if self.complex.is_some() { NumberKind::Complex } else { NumberKind::Real })
+    }
+
+    /// Rows of H: determinants, or configuration state functions.
+    pub(super) fn rows(&self) -> u64 {
+        self.csfs.map_or_else(|| self.space.len(), CsfSpace::len)
     }
 
     /// Sets how H is multiplied.
@@ -66,7 +85,8 @@ impl Eigenproblem for CiProblem<'_> {
     /// A hash of the integrals and the determinants.
     fn identity(&self) -> String {
         let mut hash = blake3::Hasher::new();
-        for number in self.integrals.one.iter().chain(&self.integrals.two) {
+        let complex = self.complex.iter().flat_map(|complex| complex.values()).flat_map(|value| [value.re, value.im]);
+        for number in self.integrals.values().chain(complex) {
             hash.update(&number.to_le_bytes());
         }
         self.space.identify(&mut hash);
@@ -74,11 +94,23 @@ impl Eigenproblem for CiProblem<'_> {
         hash.finalize().to_hex().to_string()
     }
 
+    /// Real parts of a vector.
     fn dimension(&self) -> u64 {
-        self.csfs.map_or_else(|| self.space.len(), CsfSpace::len)
+        self.rows().saturating_mul(self.complex.map_or(1, |_| 2))
+    }
+
+    fn is_complex(&self) -> bool {
+        self.complex.is_some()
+    }
+
+    fn real_states(&self, states: usize) -> usize {
+        self.image().states(states)
     }
 
     fn guess_text(&self, _: &MultiplyPlan) -> Option<ElementFunctionText> {
+        if self.complex.is_some() {
+            return None;
+        }
         let integrals = self.without_constant().0;
         match self.csfs {
             Some(csfs) => Some(ElementFunctionText::listed(csfs.guess_rows(&integrals) as u64)),

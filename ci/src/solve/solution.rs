@@ -1,5 +1,6 @@
 //! What a solve of a molecule found: energies, and vectors in the order of the space.
 
+use super::super::orbital_number::OrbitalNumber;
 use super::super::used::StorageUsed;
 use super::super::{CsfSpace, Integrals, Space};
 use eigenforge_product::Eigenstates;
@@ -42,7 +43,8 @@ impl<'a> CiSolution<'a> {
         self.space
     }
 
-    /// The state of [`Eigenstates::energies`]\[`state`\], normalised: one number per determinant, in the order of the space.
+    /// The state of [`Eigenstates::energies`]\[`state`\], normalised: one number per determinant, in the order of the space; over complex
+    /// orbitals two, the parts of each, and [`CiSolution::level_states`] has complex ones.
     ///
     /// # Errors
     /// The copy from the device fails.
@@ -72,6 +74,16 @@ impl<'a> CiSolution<'a> {
     /// A copy from the device fails.
     pub fn level_vectors(&self, level: usize) -> Result<Array2<f64>, DeviceError> {
         self.matrix_of(&self.eigenpairs().level_vectors(level))
+    }
+
+    /// The same over real or complex orbitals, whichever the integrals have.
+    ///
+    /// # Errors
+    /// A copy from the device fails.
+    pub fn level_states<T: OrbitalNumber>(&self, level: usize) -> Result<Array2<T>, DeviceError> {
+        let (pairs, real) = (self.eigenpairs(), self.level_vectors(level)?);
+        let values = vec![pairs.levels[level].value; real.nrows()];
+        Ok(T::states(real, (&values, pairs.norm)))
     }
 
     /// A vector of the eigenpairs in the order of the space.
@@ -107,8 +119,9 @@ impl<'a> CiSolution<'a> {
             return Ok(Array2::from_shape_vec((vectors.len(), own), whole)
                 .unwrap_or_else(|error| unreachable!("every slab has come: {error}")));
         }
-        let dimension = if vectors.is_empty() { 0 } else { self.space.len() as usize };
-        let mut matrix = Array2::zeros((vectors.len(), dimension));
+        // Over complex orbitals vectors have two real parts of each element.
+        let length = |vector: &&Vector<f64>| self.csfs.map_or(vector.len(), |_| self.space.len() as usize);
+        let mut matrix = Array2::zeros((vectors.len(), vectors.first().map_or(0, length)));
         for (mut row, vector) in matrix.rows_mut().into_iter().zip(vectors) {
             row.assign(&ArrayView1::from(&self.over_determinants(vector.download()?)?));
         }

@@ -1,7 +1,7 @@
 //! The integrals of an FCIDUMP file as an operator: orbital p is site p.
 //!
 //! In: the file, and sites of kind electron. Out: H = E_core + Σ h_pq c†_pσ c_qσ + ½ Σ (pq|rs) c†_pσ c†_rτ c_sτ c_qσ, and the numbers
-//! of electrons that the file names.
+//! of electrons that the file names. Where each spin has its own orbitals, site p is the p-th orbital of either spin.
 
 use super::Imported;
 use crate::ci::{FcidumpHeader, Integrals, SymmetryKeys, electrons};
@@ -41,5 +41,7 @@ pub(super) fn read(path: &Path, kinds: &[SiteKind], symmetry: SymmetryKeys) -> R
     let line = format!("the integrals of {name}: {orbitals} orbitals, {up} + {down} electrons");
     let operator = electrons(&integrals);
     let sector = vec![(Charge::Up, up as i64), (Charge::Down, down as i64)];
-    Ok(Imported { sector, molecule: Some((integrals, irreps)), ..Imported::new(operator, line) })
+    // A chain of orbitals that averages densities and spins has one set of them.
+    let molecule = (!integrals.is_unrestricted()).then_some((integrals, irreps));
+    Ok(Imported { sector, molecule, ..Imported::new(operator, line) })
 }

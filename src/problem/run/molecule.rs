@@ -1,13 +1,14 @@
 //! What only a molecule has of a run: spins, densities, observables of orbitals.
 
 use super::diagonalise::{Diagonalised, Findings, Gathering};
-use super::molecule_levels::{MoleculeLevels, Wanted};
+use super::molecule_levels::{MoleculeLevels, Orbitals, Wanted};
 use super::records::{shape_record, spectrum};
 use super::transitions::Transitions;
 use super::{BringVectors, WriteFile};
 use crate::Error;
 use crate::ci::{
-    CiProblem, CiSolution, CiSpec, NaturalOrbitals, OneBody, Space, TwoBody, natural_orbitals, write_densities,
+    CiProblem, CiSolution, CiSpec, Molecule, NaturalOrbitals, OneBody, Space, SpinTwoBody, TwoBody, natural_orbitals,
+    write_densities,
 };
 use crate::input::SolveSpec;
 use crate::problem::{MoleculeProblem, Problem};
@@ -19,6 +20,8 @@ use eigenforge_runtime::solvers::StopReason;
 use eigenforge_runtime::{Device, trace};
 use eigenforge_templates::ScalarType;
 use ndarray::{Array2, Array4};
+use ndarray_npy::WritableElement;
+use num_complex::Complex64;
 use std::path::{Path, PathBuf};
 
 impl<'p> Diagonalised<'p, f64> for MoleculeProblem {
@@ -61,6 +64,19 @@ impl<'p> Diagonalised<'p, f64> for MoleculeProblem {
         solve: &Diagonalisation<CiProblem<'p>>,
         solution: CiSolution<'p>,
     ) -> Result<Findings<'p>, Error> {
+        match self.molecule.complex {
+            Some(_) => self.findings_over::<Complex64>(solve, solution),
+            None => self.findings_over::<f64>(solve, solution),
+        }
+    }
+}
+
+impl MoleculeProblem {
+    fn findings_over<'p, T: Orbitals + WritableElement + 'p>(
+        &'p self,
+        solve: &Diagonalisation<CiProblem<'p>>,
+        solution: CiSolution<'p>,
+    ) -> Result<Findings<'p>, Error> {
         let MoleculeProblem { file, molecule, .. } = self;
         let observed = file.observed(molecule.integrals.orbitals)?;
         // Of several ranks the first has whole vectors, and reports.
@@ -68,7 +84,7 @@ impl<'p> Diagonalised<'p, f64> for MoleculeProblem {
         let (averages, transitions) = (file.ci.averages, file.ci.transitions);
         let wanted =
             Wanted { averages, states: file.output.vectors || transitions, observed: &observed, molecule, reports };
-        let (levels, fault) = MoleculeLevels::new(&molecule.space, &solution, &wanted)?;
+        let (levels, fault) = MoleculeLevels::<T>::new(&molecule.space, &solution, &wanted)?;
         let asked = reports && (!observed.is_empty() || file.ci.dipole.is_some());
         // What was solved is not lost for want of memory.
         let fault = match fault {
@@ -83,15 +99,17 @@ impl<'p> Diagonalised<'p, f64> for MoleculeProblem {
         let has_properties = file.ci.averages && reports;
         let properties = has_properties.then(|| Properties::new(self, &levels.lowest)).transpose()?;
         let (pairs, how) = (solution.eigenpairs(), solution.storage_used());
-        let transitions = (transitions && has_properties)
-            .then(|| Transitions::new(molecule, &pairs.levels, &levels.states))
-            .transpose()?;
+        // Over complex orbitals they have been refused.
+        let real = (transitions && has_properties).then(|| T::split(&levels.states).swap_remove(0));
+        let transitions = real.map(|states| Transitions::new(molecule, &pairs.levels, &states)).transpose()?;
         let method = match pairs.stop {
             StopReason::Dense => Method::Dense,
             _ => solve.solver.into(),
         };
         let notes = file.solve.without_effect().into_iter();
         let notes = notes
+            .chain(molecule.from_complex.then(|| FROM_COMPLEX.into()))
+            .chain((has_properties && molecule.is_unrestricted()).then(|| NO_SPINS.into()))
             .chain(molecule.symmetry.note().filter(|_| file.ci.irrep.is_some()).map(String::from))
             .chain(pairs.notes.iter().cloned())
             .chain(levels.warnings.iter().cloned())
@@ -109,7 +127,11 @@ impl<'p> Diagonalised<'p, f64> for MoleculeProblem {
                 .with_statistics(molecule.space.len()),
             leading_determinants: levels.leading.clone(),
             s_squared: levels.s_squared.clone(),
-            natural_occupations: properties.iter().flat_map(|found| &found.natural.occupations).copied().collect(),
+            natural_occupations: properties
+                .iter()
+                .filter_map(|found| found.natural.as_ref())
+                .flat_map(|natural| natural.occupations.to_vec())
+                .collect(),
             dipole: properties.as_ref().and_then(|found| found.dipole.clone()),
             dipoles: levels.dipoles.clone(),
             transitions: transitions.iter().flat_map(|found| &found.records).cloned().collect(),
@@ -124,7 +146,7 @@ impl<'p> Diagonalised<'p, f64> for MoleculeProblem {
         let (vectors, level) = (levels.states, levels.lowest);
         let vectors = (file.output.vectors && reports).then(|| -> BringVectors<'p> {
             let energies = solution.energies().to_vec();
-            Box::new(move || state_vectors(&molecule.space, energies, vectors))
+            Box::new(move || state_vectors(&molecule.space, energies, T::rows(vectors)))
         });
         let mut files: Vec<WriteFile<'p>> = Vec::new();
         if let Some(properties) = properties.filter(|_| file.ci.density) {
@@ -135,21 +157,31 @@ impl<'p> Diagonalised<'p, f64> for MoleculeProblem {
     }
 }
 
+/// Of orbitals of each spin.
+const NO_SPINS: &str =
+    "unrestricted orbitals: no <S^2> and no natural occupations, which need the overlap of both sets of orbitals";
+
+/// Of integrals that were written as complex numbers and are real.
+const FROM_COMPLEX: &str =
+    "every imaginary part of the integrals is 0, and they have the symmetry of real orbitals: solved as real ones";
+
 /// What is computed from the lowest level.
-struct Properties {
+struct Properties<T> {
     /// Averages over the level, in the orbitals of the space.
-    one: OneBody,
-    natural: NaturalOrbitals,
+    one: OneBody<T>,
+    /// Of one set of orbitals for both spins: γ^α + γ^β of two needs their overlap.
+    natural: Option<NaturalOrbitals<T>>,
     dipole: Option<Vec<f64>>,
 }
 
-impl Properties {
-    fn new(problem: &MoleculeProblem, lowest: &Array2<f64>) -> Result<Properties, Error> {
+impl<T: Orbitals + WritableElement> Properties<T> {
+    fn new(problem: &MoleculeProblem, lowest: &Array2<T>) -> Result<Properties<T>, Error> {
         let _properties = trace::span("observables", "densities");
         let molecule = &problem.molecule;
         let one = OneBody::new(&molecule.space, lowest)?;
-        let natural = natural_orbitals(&one, &molecule.integrals.irreps)?;
-        let dipole = molecule.dipole_moment(&one)?;
+        let is_usual = !molecule.is_unrestricted();
+        let natural = is_usual.then(|| natural_orbitals(&one, &molecule.integrals.irreps)).transpose()?;
+        let dipole = T::dipole_moment(molecule, &one)?;
         Ok(Properties { one, natural, dipole })
     }
 
@@ -158,18 +190,23 @@ impl Properties {
         &self,
         folder: &Path,
         problem: &MoleculeProblem,
-        lowest: &Array2<f64>,
+        lowest: &Array2<T>,
         transitions: Option<&[Array4<f64>; 2]>,
     ) -> Result<PathBuf, Error> {
         let molecule = &problem.molecule;
         let one = self.one.in_all_orbitals(&molecule.window)?;
-        let two = TwoBody::new(&molecule.space, lowest)?.in_all_orbitals(&self.one, &molecule.window)?;
+        let Molecule { space, window, .. } = molecule;
+        if molecule.is_unrestricted() {
+            let two = SpinTwoBody::new(space, lowest)?.in_all_orbitals(&self.one, window)?;
+            return Ok(write_densities(folder, &one, &two.arrays(), None, transitions)?);
+        }
+        let two = TwoBody::new(space, lowest)?.in_all_orbitals(&self.one, window)?;
         let natural = natural_orbitals(&one, &molecule.symmetry.irreps)?;
-        Ok(write_densities(folder, &one, Some(&two), Some(&natural), transitions)?)
+        Ok(write_densities(folder, &one, &two.arrays(), Some(&natural), transitions)?)
     }
 }
 
-fn state_vectors(space: &Space, energies: Vec<f64>, states: Array2<f64>) -> Result<StateVectors, Error> {
+fn state_vectors(space: &Space, energies: Vec<f64>, vectors: VectorRows) -> Result<StateVectors, Error> {
     // (α word, β word) of every row.
     let words = |row: u64| {
         let (up, down) = space.determinant(row);
@@ -179,5 +216,5 @@ fn state_vectors(space: &Space, energies: Vec<f64>, states: Array2<f64>) -> Resu
     let determinants: Option<Vec<[u64; 2]>> = (0..space.len()).map(words).collect();
     let determinants = determinants.ok_or(Error::WideStrings { orbitals })?;
     let states_of = BasisStates::Determinants(determinants);
-    Ok(StateVectors { energies, vectors: VectorRows::Real(states), states: states_of })
+    Ok(StateVectors { energies, vectors, states: states_of })
 }

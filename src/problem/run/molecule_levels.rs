@@ -5,13 +5,16 @@
 //! eigenstates of S²; a basis of the lowest level, for density matrices.
 
 use crate::Error;
-use crate::ci::{CiSolution, LeadingDeterminant, Molecule, OneBody, SharpLevel, Space, density_products};
+use crate::ci::{
+    CiSolution, DensityError, LeadingDeterminant, Molecule, OneBody, OrbitalNumber, SharpLevel, Space, density_products,
+};
 use crate::observable::{self, Averages, Observable};
 use crate::operator::{Charge, Product, SiteKind};
-use crate::report::{LevelSpinRecord, SpinCount};
+use crate::report::{LevelSpinRecord, SpinCount, VectorRows};
 use eigenforge_runtime::solvers::Level;
 use eigenforge_runtime::trace;
 use ndarray::{Array2, ArrayRef2, ArrayView1, s};
+use num_complex::Complex64;
 
 /// Leading determinants of a state at most, and the least weight of one.
 const MOST_LEADING: usize = 10;
@@ -32,19 +35,18 @@ pub(super) struct Wanted<'a> {
 }
 
 /// What the levels have.
-#[derive(Default)]
-pub(super) struct MoleculeLevels {
+pub(super) struct MoleculeLevels<T = f64> {
     /// The returned states, one per row, if they are wanted.
-    pub states: Array2<f64>,
+    pub states: Array2<T>,
     /// An orthonormal basis of the lowest level, one vector per row.
-    pub lowest: Array2<f64>,
-    /// ⟨S²⟩ of each returned state.
+    pub lowest: Array2<T>,
+    /// ⟨S²⟩ of each returned state; none of unrestricted orbitals.
     pub s_squared: Vec<f64>,
     /// The leading determinants of each returned state.
     pub leading: Vec<Vec<LeadingDeterminant>>,
     /// The dipole of each level.
     pub dipoles: Vec<Vec<f64>>,
-    /// The spins of each level.
+    /// The spins of each level; likewise.
     pub spins: Vec<LevelSpinRecord>,
     /// States that have no definite spin.
     pub warnings: Vec<String>,
@@ -54,7 +56,7 @@ pub(super) struct MoleculeLevels {
     returned: Vec<usize>,
 }
 
-impl MoleculeLevels {
+impl<T: Orbitals> MoleculeLevels<T> {
     /// Copies each level to the host and evaluates it there; every rank calls it.
     ///
     /// # Errors
@@ -64,19 +66,19 @@ impl MoleculeLevels {
         space: &Space,
         solution: &CiSolution<'_>,
         wanted: &Wanted<'_>,
-    ) -> Result<(MoleculeLevels, Option<Error>), Error> {
-        let (mut found, mut faults) = (MoleculeLevels::default(), [None, None]);
+    ) -> Result<(MoleculeLevels<T>, Option<Error>), Error> {
+        let (mut found, mut faults) = (MoleculeLevels::<T>::empty(), [None, None]);
         if !wanted.averages && !wanted.states {
             return Ok((found, None));
         }
         for (number, level) in solution.eigenpairs().levels.iter().enumerate() {
             // Where rank 0 fails the others still send what they have.
-            let vectors = solution.level_vectors(number)?;
+            let vectors = solution.level_states::<T>(number)?;
             if !wanted.reports || faults[0].is_some() {
                 continue;
             }
             if wanted.averages && faults[1].is_none() {
-                match averages(space, &vectors, wanted.observed) {
+                match T::averages(space, &vectors, wanted.observed) {
                     Ok(averages) => found.averages.push(averages),
                     Err(error) => faults[1] = Some(error),
                 }
@@ -87,17 +89,36 @@ impl MoleculeLevels {
         fault.map_or(Ok((found, of_averages)), Err)
     }
 
+    fn empty() -> MoleculeLevels<T> {
+        let none = || Array2::from_elem((0, 0), T::default());
+        let (s_squared, leading, dipoles, spins) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (warnings, averages, returned) = (Vec::new(), Vec::new(), Vec::new());
+        MoleculeLevels {
+            states: none(),
+            lowest: none(),
+            s_squared,
+            leading,
+            dipoles,
+            spins,
+            warnings,
+            averages,
+            returned,
+        }
+    }
+
     /// Adds a level; `all` states were returned of all levels.
     fn add(
         &mut self,
         space: &Space,
         (level, all): (&Level, usize),
-        vectors: Array2<f64>,
+        vectors: Array2<T>,
         wanted: &Wanted<'_>,
     ) -> Result<(), Error> {
         let (is_lowest, first) = (self.returned.is_empty(), self.returned.iter().sum::<usize>());
         self.returned.push(level.returned);
-        let states = match wanted.averages {
+        // S² of unrestricted orbitals needs the overlap of both sets.
+        let has_spins = !wanted.molecule.is_unrestricted();
+        let states = match wanted.averages && has_spins {
             true => {
                 let _spins = trace::span("observables", "spins of a level");
                 let sharp = SharpLevel::new(space, vectors)?;
@@ -108,20 +129,21 @@ impl MoleculeLevels {
                 let warnings =
                     (0..level.returned).filter_map(|member| Some((member, sharp.warning(member, level.complete)?)));
                 self.warnings.extend(warnings.map(|(member, text)| format!("state {}: {text}", first + member)));
-                let returned = sharp.states.rows().into_iter().take(level.returned);
-                let leading = |row: ArrayView1<f64>| LeadingDeterminant::list(space, &row, MOST_LEADING, LEAST_WEIGHT);
-                self.leading.extend(returned.map(leading));
-                if wanted.molecule.dipole.is_some() {
-                    let one = OneBody::new(space, &sharp.states)?;
-                    self.dipoles.extend(wanted.molecule.dipole_moment(&one)?);
-                }
                 sharp.states
             }
             false => vectors,
         };
+        if wanted.averages {
+            let returned = states.rows().into_iter().take(level.returned);
+            let leading = |row: ArrayView1<T>| LeadingDeterminant::list(space, &row, MOST_LEADING, LEAST_WEIGHT);
+            self.leading.extend(returned.map(leading));
+            if wanted.molecule.dipole.is_some() {
+                self.dipoles.extend(T::dipole_moment(wanted.molecule, &OneBody::new(space, &states)?)?);
+            }
+        }
         if wanted.states {
             if is_lowest {
-                self.states = Array2::zeros((all, states.ncols()));
+                self.states = Array2::from_elem((all, states.ncols()), T::default());
             }
             self.states
                 .slice_mut(s![first..first + level.returned, ..])
@@ -138,6 +160,52 @@ impl MoleculeLevels {
         let lowest = self.averages.first().cloned().unwrap_or_default();
         let each = self.averages.iter().zip(&self.returned);
         (lowest, each.flat_map(|(averages, returned)| std::iter::repeat_n(averages.clone(), *returned)).collect())
+    }
+}
+
+/// What differs over real and over complex orbitals.
+pub(super) trait Orbitals: OrbitalNumber {
+    /// Averages of observables over some states, one per row.
+    ///
+    /// # Errors
+    /// Over complex orbitals there are none.
+    fn averages(space: &Space, states: &ArrayRef2<Self>, observables: &[Observable]) -> Result<Averages, Error>;
+
+    /// The dipole moment; `None` without its integrals, which are over real orbitals.
+    ///
+    /// # Errors
+    /// A matrix of other orbitals.
+    fn dipole_moment(molecule: &Molecule, one: &OneBody<Self>) -> Result<Option<Vec<f64>>, DensityError>;
+
+    /// The rows of vectors.npz.
+    fn rows(states: Array2<Self>) -> VectorRows;
+}
+
+impl Orbitals for f64 {
+    fn averages(space: &Space, states: &ArrayRef2<f64>, observables: &[Observable]) -> Result<Averages, Error> {
+        averages(space, states, observables)
+    }
+
+    fn dipole_moment(molecule: &Molecule, one: &OneBody) -> Result<Option<Vec<f64>>, DensityError> {
+        molecule.dipole_moment(one)
+    }
+
+    fn rows(states: Array2<f64>) -> VectorRows {
+        VectorRows::Real(states)
+    }
+}
+
+impl Orbitals for Complex64 {
+    fn averages(_: &Space, _: &ArrayRef2<Complex64>, observables: &[Observable]) -> Result<Averages, Error> {
+        if observables.is_empty() { Ok(Averages::default()) } else { Err(Error::ComplexOrbitals) }
+    }
+
+    fn dipole_moment(_: &Molecule, _: &OneBody<Complex64>) -> Result<Option<Vec<f64>>, DensityError> {
+        Ok(None)
+    }
+
+    fn rows(states: Array2<Complex64>) -> VectorRows {
+        VectorRows::Complex(states)
     }
 }
 

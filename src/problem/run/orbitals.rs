@@ -101,6 +101,7 @@ impl Densities {
         let one = self.one.in_all_orbitals(&orbitals.window)?;
         let two = self.two.as_ref().map(|two| two.in_all_orbitals(&self.one, &orbitals.window)).transpose()?;
         let natural = natural_orbitals(&one, &orbitals.symmetry.irreps)?;
-        Ok(write_densities(folder, &one, two.as_ref(), Some(&natural), None)?)
+        let two = two.as_ref().map_or(Vec::new(), TwoBody::arrays);
+        Ok(write_densities(folder, &one, &two, Some(&natural), None)?)
     }
 }

@@ -31,6 +31,9 @@ use std::fmt;
 /// Minimum number of moves in a run for lanes to share it.
 const LONG_RUN: f64 = 64.0;
 
+/// The table of (pq|rr) with pq of a β electron where each spin has its own orbitals.
+const BETA_REPULSION: &str = "beta_repulsion";
+
 /// Table lengths that depend on the strings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowsCounts {
@@ -79,6 +82,9 @@ pub struct RowsPlan {
     pub counts: RowsCounts,
     /// Whether elements stand in a table, as far as memory goes.
     pub table: bool,
+    /// Whether each spin has its own orbitals.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unrestricted: bool,
 }
 
 /// The rows whose elements stand in a table.
@@ -95,6 +101,8 @@ struct View<'a> {
     plan: &'a RowsPlan,
     prelude: String,
     pairs: u64,
+    /// The table of (pq|rr) with pq of a β electron.
+    beta_repulsion: &'static str,
     kernels: Declarations,
     cost: Cost,
 }
@@ -138,7 +146,9 @@ impl RowsPlan {
     pub fn tables(&self) -> Vec<Parameter> {
         let (alpha, beta, counts) = (u64::from(self.alpha_strings), u64::from(self.beta_strings), &self.counts);
         let table = Parameter::table;
-        vec![
+        let repulsion = self.pairs() * u64::from(self.orbitals);
+        let of_beta = self.unrestricted.then(|| table(BETA_REPULSION, Element::F64, repulsion));
+        let all = vec![
             table("row_alpha", Element::U32, self.rows),
             table("row_beta", Element::U32, self.rows),
             table("first_row", Element::U64, alpha * u64::from(self.slots)),
@@ -166,8 +176,9 @@ impl RowsPlan {
             table("beta_value", Element::F64, counts.doubles[1]),
             table("pair_irrep", Element::U16, self.pairs()),
             table("coulomb", Element::F64, self.pairs() * self.pairs()),
-            table("repulsion", Element::F64, self.pairs() * u64::from(self.orbitals)),
-        ]
+            table("repulsion", Element::F64, repulsion),
+        ];
+        all.into_iter().chain(of_beta).collect()
     }
 
     /// Bytes of an element in a table: value and column.
@@ -267,7 +278,8 @@ impl RowsPlan {
         let strings = alpha * (24 + 8 * u64::from(self.slots) + 2 * u64::from(self.up))
             + beta * (22 + 8 * u64::from(self.irreps) + 2 * u64::from(self.down));
         let moves = counts.singles.iter().sum::<u64>() * 14 + counts.doubles.iter().sum::<u64>() * 12;
-        let integrals = self.pairs() * (8 * (self.pairs() + u64::from(self.orbitals)) + 2);
+        let repulsions = if self.unrestricted { 2 } else { 1 };
+        let integrals = self.pairs() * (8 * (self.pairs() + repulsions * u64::from(self.orbitals)) + 2);
         16 * self.rows + strings + moves + 10 * counts.runs + integrals + 8 * u64::from(self.blocks)
     }
 
@@ -288,6 +300,7 @@ impl RowsPlan {
             plan: self,
             prelude: self.warp.prelude(),
             pairs: self.pairs(),
+            beta_repulsion: if self.unrestricted { BETA_REPULSION } else { "repulsion" },
             kernels: declarations,
             cost: self.cost(),
         };

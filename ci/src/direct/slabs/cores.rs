@@ -3,7 +3,7 @@
 //! In: strings of one spin. Out: for each M of two electrons fewer and each irrep of a pair of orbitals, the strings a⁺_p a⁺_q|M⟩, p < q,
 //! ascending, with their pair and sign. With them all pairs of electrons of one spin are dense products ([`eigenforge_templates::ci::SlabPlan`]).
 
-use super::super::super::integrals::Integrals;
+use super::super::super::integrals::SpinIntegrals;
 use super::super::super::strings::{Occupation, Strings};
 use eigenforge_runtime::{HostTable, TableList};
 use rayon::prelude::*;
@@ -14,7 +14,7 @@ fn two(p: usize, q: usize) -> usize {
 }
 
 /// (pr|qs) − (ps|qr) of the pairs p < q and r < s, a row for each pair.
-pub(super) fn exchanged(integrals: &Integrals) -> Vec<f64> {
+pub(super) fn exchanged(integrals: SpinIntegrals<'_>) -> Vec<f64> {
     let n = integrals.orbitals;
     let pairs: Vec<(usize, usize)> = (0..n).flat_map(|q| (0..q).map(move |p| (p, q))).collect();
     let row = |(p, q): &(usize, usize)| {

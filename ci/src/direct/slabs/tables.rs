@@ -4,12 +4,13 @@
 //! is reached by strings K through links; those of a slab are listed slice by slice of a warp of K, and each K in a slice is a lane of each
 //! step. Within a slab those with most links come first, so that the lanes of a slice have about as many.
 
-use super::super::super::integrals::{pair, triangle};
+use super::super::super::integrals::triangle;
 use super::super::super::strings::occupied;
 use super::super::beta::{Single, density};
 use super::super::device_tables::{Sources, push_slice};
 use super::super::error::DirectError;
 use super::cores::{Cores, doubles, exchanged};
+use eigenforge_core::operator::Spin;
 use eigenforge_product::sparse::Target;
 use eigenforge_runtime::TableList;
 use eigenforge_templates::ScalarType;
@@ -63,6 +64,7 @@ impl Sources<'_> {
             scalar: ScalarType::F64,
             warp: strings.warp,
             orbitals: self.integrals.orbitals as u32,
+            unrestricted: self.integrals.is_unrestricted(),
             up: up as u32,
             down: down as u32,
             alpha_strings: strings.alpha,
@@ -95,9 +97,11 @@ impl Sources<'_> {
         product.push(("integrals", self.slab_integrals(&plan, &columns).into()));
         product.extend(self.slab_links(&mut plan, &columns));
         product.push(("alpha_member", members.concat().into()));
-        let exchanged = exchanged(self.integrals);
-        let norm_bound = self.slab_norm_bound(&exchanged);
+        let exchange = |spin| exchanged(self.integrals.of_spin(spin));
+        let (exchanged, of_beta) = (exchange(Spin::Up), plan.unrestricted.then(|| exchange(Spin::Down)));
+        let norm_bound = self.slab_norm_bound([&exchanged, of_beta.as_ref().unwrap_or(&exchanged)]);
         product.push(("exchanged", exchanged.into()));
+        product.extend(of_beta.map(|table| ("beta_exchanged", table.into())));
         product.push(("alpha_parent", alpha.parents(self.alpha.len(), |_, _| 0).into()));
         product.push(("beta_parent", beta_parents.into()));
         product.extend(alpha.tables(["alpha_core_start", "alpha_core_class", "alpha_core_target", "alpha_core_word"]));
@@ -151,16 +155,17 @@ impl Sources<'_> {
         columns
     }
 
-    /// (kl|pq) with a row for each pq, h_pq in the column of the one-electron terms, and h_kl as the last row.
+    /// (kl|pq) with a row for each pq of an α electron, h_pq in the column of the one-electron terms, and h_kl of β electrons as the last row.
     fn slab_integrals(&self, plan: &SlabPlan, columns: &[u32]) -> Vec<f64> {
         let (width, pairs) = (plan.pair_columns() as usize, triangle(self.integrals.orbitals));
         let mut table = vec![0.0; (pairs + 1) * width];
+        let [alpha, beta] = [Spin::Up, Spin::Down].map(|spin| self.integrals.of_spin(spin).one);
         for (left, row) in table.chunks_mut(width.max(1)).enumerate() {
             for (right, column) in columns.iter().enumerate() {
                 row[*column as usize] = match (left < pairs, right < pairs) {
-                    (true, true) => self.integrals.two[pair(left, right)],
-                    (true, false) => self.integrals.one[left],
-                    (false, true) => self.integrals.one[right],
+                    (true, true) => self.integrals.between(left, right),
+                    (true, false) => alpha[left],
+                    (false, true) => beta[right],
                     (false, false) => 0.0,
                 };
             }
@@ -258,11 +263,12 @@ impl Sources<'_> {
     }
 
     /// [`Sources::norm_bound`] where no double moves are listed.
-    fn slab_norm_bound(&self, exchanged: &[f64]) -> f64 {
+    fn slab_norm_bound(&self, [alpha, beta]: [&[f64]; 2]) -> f64 {
         let orbitals = self.integrals.orbitals;
-        let of =
-            |words: &[u128]| -> Vec<f64> { words.par_iter().map(|word| doubles(exchanged, orbitals, *word)).collect() };
-        self.norm_bound_with(&of(self.alpha), &of(&self.down))
+        let of = |words: &[u128], exchanged: &[f64]| -> Vec<f64> {
+            words.par_iter().map(|word| doubles(exchanged, orbitals, *word)).collect()
+        };
+        self.norm_bound_with(&of(self.alpha, alpha), &of(&self.down, beta))
     }
 }
 

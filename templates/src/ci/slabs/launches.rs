@@ -163,6 +163,11 @@ impl SlabPlan {
         ]
     }
 
+    /// The table of (pr|qs) − (ps|qr) of a spin.
+    pub(super) fn exchanged(&self, spin: usize) -> &'static str {
+        if self.unrestricted && spin == 1 { "beta_exchanged" } else { "exchanged" }
+    }
+
     /// The tables of pairs of electrons of one spin, in order.
     fn core_tables(&self, spin: usize) -> Vec<Parameter> {
         let name = |what: &str| format!("{}_core_{what}", ["alpha", "beta"][spin]);
@@ -172,7 +177,7 @@ impl SlabPlan {
             Parameter::table(name("class"), Element::U16, cores),
             Parameter::table(name("target"), Element::U32, additions),
             Parameter::table(name("word"), Element::U16, additions),
-            Parameter::table("exchanged", Element::F64, self.two_orbitals().pow(2)),
+            Parameter::table(self.exchanged(spin), Element::F64, self.two_orbitals().pow(2)),
         ]
     }
 }

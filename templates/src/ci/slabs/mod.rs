@@ -170,6 +170,9 @@ pub struct SlabPlan {
     pub warp: Warp,
     /// Orbitals.
     pub orbitals: u32,
+    /// Whether each spin has its own orbitals.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unrestricted: bool,
     /// α electrons.
     pub up: u32,
     /// β electrons.
@@ -371,7 +374,8 @@ impl SlabPlan {
         let beta = 8 * counts.slabs + counts.slices * (4 + 4 * warp) + 4 * warp * counts.link_steps;
         let cores: u64 = counts.cores.iter().map(|cores| cores * (2 + 4 * u64::from(self.irreps))).sum();
         let additions: u64 = counts.additions.iter().map(|additions| 6 * additions).sum();
-        let integrals = 8 * ((self.pairs() + 1) * self.pair_columns() + self.two_orbitals().pow(2));
+        let spins = if self.unrestricted { 2 } else { 1 };
+        let integrals = 8 * ((self.pairs() + 1) * self.pair_columns() + spins * self.two_orbitals().pow(2));
         let turned = 8 * (self.turned() + self.v_room()) * self.together();
         let parents = 4 * (strings * self.parents()[0] + self.beta_strings() * self.parents()[1]);
         let pieces = if self.cards > 1 { 8 * self.piece_room() * self.together() } else { 0 };
