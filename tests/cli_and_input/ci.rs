@@ -379,6 +379,11 @@ fn unrestricted_orbitals() {
         let output = run(&["inspect", &input, "--stage", stage]);
         assert_eq!(output.status.code(), Some(0), "{stage}: {}", stderr(&output));
     }
+    for one_spin in ["basis = \"csf\"\n", "two_s = 1\n"] {
+        let output = run(&["solve", &file(folder.path(), "NH2_sto3g_uhf", one_spin), "--device", "cpu"]);
+        let said = super::command::words(&stderr(&output));
+        assert!(output.status.code() == Some(2) && said.contains("leave `basis` and `two_s` out"), "{said}");
+    }
     let output = run(&["count", "--fcidump", root.join("NH2_sto3g_uhf.FCIDUMP").to_str().unwrap()]);
     let said = stdout(&output);
     assert!(said.contains("unrestricted, 2Sz = 1") && said.contains("735"), "{said}");
@@ -439,6 +444,7 @@ fn complex_orbitals() {
         ("storage = \"direct\"\n", "a product without a stored matrix needs real orbitals"),
         ("format = \"symmetric\"\n", "format = \"symmetric\" needs real orbitals"),
         ("basis = \"csf\"\n", "basis = \"csf\" needs real orbitals"),
+        ("two_s = 0\n", "`two_s` needs real orbitals"),
         ("dipole = \"turned.FCIDUMP\"\n", "`dipole` needs real orbitals"),
         ("states = 5\n", "ask for at most 4"),
         ("[dmrg]\nstates = 20\n", "complex orbitals"),

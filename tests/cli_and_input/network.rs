@@ -59,9 +59,7 @@ fn hosts_have_the_numbers_of_one_process() {
         // All of x comes to each host in each multiply, but for its own share.
         let (ranks, rows) = (count.parse::<u64>().unwrap(), alone["dimension"].as_u64().unwrap());
         let least = together["multiplies"].as_u64().unwrap() * 8 * rows * (ranks - 1);
-        let said = stderr(&output);
-        assert!(bytes > least, "{bytes} bytes crossed the links, expected more than {least}: {said}");
-        assert!(said.contains(&format!("{count}, 1 on this machine")), "{said}");
+        assert!(bytes > least, "{bytes} bytes crossed the links, expected more than {least}: {}", stderr(&output));
     }
 }
 
