@@ -92,7 +92,8 @@ pub enum StorageError {
     },
     /// No matrix was requested of configuration state functions whose determinants are only stored.
     #[error(
-        "storage = \"{word}\" of configuration state functions on {device}: {why}; use storage = \"stored\" or \"auto\""
+        "storage = \"{word}\" of configuration state functions on {device}: {why}; use storage = {}\"stored\" or \"auto\"",
+        if *word == "table" { "\"direct\", " } else { "" }
     )]
     StoredOnly {
         /// What was requested.

@@ -92,7 +92,8 @@ pub fn chain_evolution(file: &DmrgFile, context: &RunContext) -> Result<Evolutio
     });
     let energy: Vec<f64> = points.iter().map(|point| point.energy).collect();
     let drift = energy.iter().map(|value| (value - energy[0]).abs()).fold(0.0, f64::max);
-    let is_within = steps.splitting + steps.bound <= spec.tolerance.sqrt() && steps.missing <= spec.tolerance;
+    let amplitude = steps.grown.unwrap_or(steps.splitting + steps.bound);
+    let is_within = amplitude <= spec.tolerance.sqrt() && steps.missing <= spec.tolerance;
     Ok(EvolutionRecord {
         schema: SCHEMA,
         model: ModelRecord { name: model.model.name().into(), file: model.name.clone(), text: model.text.clone() },
@@ -296,7 +297,12 @@ fn faults(steps: &ChainSteps, tolerance: f64) -> Vec<String> {
         ));
     }
     let amplitude = tolerance.sqrt();
-    if steps.splitting > amplitude {
+    if let Some(grown) = steps.grown.filter(|grown| *grown > amplitude) {
+        said.push(format!(
+            "imaginary time makes what steps lost grow beside ψ, which may be off by {grown:.1e}, more than the root of the tolerance \
+             {tolerance:e}: begin with a state nearer to the lowest one, raise `states` in [dmrg], or take a smaller `step` or `until`"
+        ));
+    } else if steps.splitting > amplitude {
         said.push(format!(
             "steps in time may move ψ by {:.1e}, a weight above the tolerance {tolerance:e}: take a smaller `step`",
             steps.splitting

@@ -8,8 +8,8 @@ use super::measures::measures;
 use super::record::{EvolutionRecord, RecordedAverages, RecordedEntropy};
 use super::start::start_state;
 use crate::Error;
-use crate::exact::{DrivenModel, EvolutionPoint, evolve_driven_model, evolve_model};
-use crate::input::{EvolveSpec, Family, InputProblem, ModelFile, Wrong};
+use crate::exact::{DrivenModel, EvolutionMeasures, EvolutionPoint, evolve_driven_model, evolve_model};
+use crate::input::{EvolveSpec, Family, InputProblem, ModelFile, StartSpec, Wrong};
 use crate::problem::run::{CheckpointRequest, ChosenDevice, RunContext, choose_device, setting};
 use crate::problem::{LatticeProblem, Problem};
 use crate::report::{ClusterRecord, KernelRecord, ModelRecord, SCHEMA};
@@ -55,7 +55,7 @@ pub fn evolution(file: ModelFile, context: &RunContext) -> Result<EvolutionRecor
     let started = Instant::now();
     let options = EvolutionOptions {
         imaginary: spec.imaginary,
-        checkpoint: checkpoint(&problem, &spec, context)?,
+        checkpoint: checkpoint(&problem, &spec, &wanted, context)?,
         ..EvolutionOptions::new(spec.times.clone(), spec.tolerance)
     };
     let mut points: Vec<EvolutionPoint> = Vec::new();
@@ -121,6 +121,7 @@ pub fn evolution(file: ModelFile, context: &RunContext) -> Result<EvolutionRecor
 fn checkpoint(
     problem: &LatticeProblem,
     spec: &EvolveSpec,
+    wanted: &EvolutionMeasures,
     context: &RunContext,
 ) -> Result<Option<CheckpointOptions>, Error> {
     let Some(CheckpointRequest { folder, seconds, resume }) = context.checkpoint.clone() else { return Ok(None) };
@@ -128,8 +129,19 @@ fn checkpoint(
     let drives = problem.file.driven.iter().flat_map(|driven| &driven.drives);
     let drives: Vec<String> = drives.map(|drive| format!("{} = {:?}", drive.key, drive.function.to_string())).collect();
     let record: Vec<&str> = spec.record.iter().map(|(name, _)| name.as_str()).collect();
+    let hash = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
+    // Another text of the same name is another observable, and another file of the same path another start.
+    let observables = hash(format!("{:?}", wanted.observables).as_bytes());
+    let start_file = match &spec.start {
+        StartSpec::Model { path, .. } | StartSpec::Vectors { path, .. } => {
+            std::fs::read(path).map_or_else(|error| error.to_string(), |bytes| hash(&bytes))
+        }
+        StartSpec::Occupied { .. } | StartSpec::Levels(_) | StartSpec::Orbitals => "none".into(),
+    };
     let settings = vec![
         ("start".into(), text(&spec.start_span)),
+        ("start file".into(), start_file),
+        ("observables' operators".into(), observables),
         ("times".into(), times_text(&spec.times)),
         setting("tolerance", spec.tolerance),
         setting("record", record),

@@ -86,7 +86,10 @@ impl MoleculeRecord {
     /// The leading determinants, and transitions from the lowest level.
     fn write_states(&self, out: &mut String) -> std::fmt::Result {
         for (state, list) in self.leading_determinants.iter().enumerate().take(SHOWN[1]) {
-            let shown = |own: &LeadingDeterminant| format!("{:+.4} {}", own.amplitude, own.occupation);
+            let shown = |own: &LeadingDeterminant| {
+                let imaginary = own.imaginary.map_or(String::new(), |imaginary| format!("{imaginary:+.4}i"));
+                format!("{:+.4}{imaginary} {}", own.amplitude, own.occupation)
+            };
             let shown: Vec<String> = list.iter().take(SHOWN[0]).map(shown).collect();
             writeln!(out, "state {state}: {}", shown.join("  "))?;
         }
@@ -103,9 +106,9 @@ impl MoleculeRecord {
         let [up, down] = self.electrons;
         let dimension = grouped(u128::from(self.dimension));
         writeln!(out, "{} of {up} + {down} electrons in {} orbitals", self.space, self.orbitals)?;
-        let functions = match self.ci.basis {
-            CiBasis::Determinants => "determinants",
-            CiBasis::Csf => "configuration state functions",
+        let functions = match (self.ci.basis, self.ci.two_s) {
+            (CiBasis::Determinants, None) => "determinants",
+            (CiBasis::Csf, _) | (_, Some(_)) => "configuration state functions",
         };
         writeln!(out, "{dimension} {functions}, core energy {} Hartree\n", energy_text(self.core_energy, 0.0))?;
         // Rounding may leave −1e-15 of a singlet, which would print as −0.

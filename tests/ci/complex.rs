@@ -317,6 +317,11 @@ fn files_of_complex_orbitals() {
     refused("(0.5,nan) 2 1 1 1\n", &["line 3", "not finite"]);
     refused("(0.5,0.1) 2 1 1\n", &["line 3", "fields"]);
     refused("(0.5,0) 2 1 2 1\n(0.7,0) 1 1 1 1\n(0,0) 0 0 0 0\n", &["only one is given", "(2 1|2 1)"]);
+    // Real (ij|kl) beside hops with a phase may be meant eightfold too.
+    refused(
+        "(0.5,0) 2 1 2 1\n(0.7,0) 1 1 1 1\n(0.2,0.1) 2 1 0 0\n(0,0) 0 0 0 0\n",
+        &["only one is given", "write both with their values"],
+    );
     // Conjugates fit, and plain numbers may follow.
     let ok = "(0.5,0.1) 2 1 1 1\n(0.5,-0.1) 1 2 1 1\n(0.5,0.1) 1 1 2 1\n0.25 1 1 1 1\n(0.3,0) 2 1 1 2\n0 0 0 0 0\n";
     let FileIntegrals::Complex(found) = read(&format!("{head}{ok}")).unwrap() else { panic!("complex") };

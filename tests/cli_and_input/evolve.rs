@@ -243,7 +243,8 @@ fn h_of_time_evolves_in_symmetry_sectors() {
 fn evolutions_go_on_from_checkpoints() {
     // More states than a basis has vectors, so that there are several steps.
     let (chain, start) = (CHAIN.replace("size = 6", "size = 10"), "start = { up = [0, 2, 4, 6, 8] }\n");
-    let text = format!("{chain}[evolve]\n{start}until = 30.0\ntimes = 31\nrecord = [\"echo\", \"sz\"]\n");
+    let text = format!("{chain}[evolve]\n{start}until = 30.0\ntimes = 31\nrecord = [\"echo\", \"sz\", \"a\"]\n");
+    let text = format!("{text}[observables]\na = \"sz(0)\"\n");
     let (folder, path) = model_file(&text);
     let saved = folder.path().join("saved");
     let run_of = |more: &[&str]| {
@@ -268,6 +269,7 @@ fn evolutions_go_on_from_checkpoints() {
         ("times = 31", "times = 61", "its times is"),
         ("jz = 0.7", "jz = 0.8", "its problem is"),
         ("up = [0, 2, 4, 6, 8]", "up = [1, 3, 5, 7, 9]", "its start is"),
+        ("sz(0)", "sz(1)", "its observables' operators is"),
     ] {
         std::fs::write(&path, text.replace(from, to)).unwrap();
         let refused = run_of(&[&kept[..], &["--resume"]].concat());

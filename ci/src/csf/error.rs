@@ -24,8 +24,8 @@ pub enum CsfError {
     },
     /// This spin has no such projection.
     #[error(
-        "two_sz = {two_sz} is not a projection of 2S = {two_s}: expected a number from -{two_s} to {two_s} in steps of 2; leave two_sz out \
-         (it is 2S then), or change two_s"
+        "two_sz = {two_sz} is not a projection of 2S = {two_s}: expected {}; leave two_sz out \
+         (it is 2S then), or change two_s", projections(*two_s)
     )]
     Projection {
         /// The requested 2S.
@@ -93,4 +93,9 @@ fn spins(electrons: usize, orbitals: usize) -> String {
         least if least == most => format!("{least}"),
         least => format!("a number from {least} to {most} in steps of 2"),
     }
+}
+
+/// The values of 2Sz of a spin, in words.
+fn projections(two_s: usize) -> String {
+    if two_s == 0 { "0".into() } else { format!("a number from -{two_s} to {two_s} in steps of 2") }
 }

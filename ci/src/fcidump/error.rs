@@ -213,8 +213,8 @@ pub enum FcidumpError {
     },
     /// Real numbers in a complex file that say too little of their symmetry.
     #[error(
-        "every imaginary part is 0, and of {name} and the same with one pair exchanged only one is given, as everywhere in the file: over real \
-         orbitals both are equal, over complex ones the other is 0; write plain numbers for real orbitals, or both with their values"
+        "no (ij|kl) has an imaginary part, and of {name} and the same with one pair exchanged only one is given, as everywhere in the file: over \
+         real orbitals both are equal, over complex ones the other is 0; write both with their values, or plain numbers alone for real orbitals"
     )]
     Symmetry {
         /// An integral that is given.

@@ -18,10 +18,11 @@ pub(super) fn from_complex(
     integrals: &Integrals<Complex64>,
     lines: &[Vec<u32>],
 ) -> Result<Option<Integrals>, FcidumpError> {
-    if integrals.values().any(|value| value.im != 0.0) {
+    let [ones, twos] = integrals.lists();
+    let is_complex = |lists: &[&[Complex64]]| lists.iter().any(|list| list.iter().any(|value| value.im != 0.0));
+    if is_complex(&twos) {
         return Ok(None);
     }
-    let [ones, twos] = integrals.lists();
     let n = integrals.orbitals;
     let pairs = <f64 as OrbitalNumber>::pair_list(n);
     let number = |(p, q): (usize, usize)| Complex64::pair(n, p, q);
@@ -47,6 +48,10 @@ pub(super) fn from_complex(
         (true, _) => {}
         (false, Some(place)) if !gives_both => return Err(FcidumpError::Symmetry { name: place.to_string() }),
         (false, _) => return Ok(None),
+    }
+    // Real (ij|kl) beside a complex h: a field, or phases of hops.
+    if is_complex(&ones) {
+        return Ok(None);
     }
     let one = |values: &[Complex64]| pairs.iter().map(|pq| values[number(*pq)].re).collect::<Vec<f64>>();
     let two = |values: &[Complex64]| {

@@ -13,7 +13,7 @@
 //! sectors are filled up with states of no weight in proportion: the work of a fixed m.
 
 use super::blocks::{Enlarged, Sectors, Side, WaveLayout};
-use super::enlarged::EnlargedOperators;
+use super::enlarged::{EnlargedOperators, Piece};
 use super::projection::{onto_columns, onto_rows};
 use super::state::Isometry;
 use crate::error::DmrgError;
@@ -346,11 +346,10 @@ fn weighted_stages<B>(
     for (b, blocks) in operators.blocks.iter().enumerate() {
         for (index, sector) in wave.layout.sectors.iter().enumerate() {
             let Some(block) = &blocks[wave.block_sector(side, index)] else { continue };
-            let plain = block.pieces.len() == 1 && block.pieces[0].matrix.is_none() && block.row == block.column;
-            if plain {
+            let d = own.dimension(block.row);
+            if block.row == block.column && is_multiple_of_identity(&block.pieces, d) {
                 continue;
             }
-            let d = own.dimension(block.row);
             let (length, records): (usize, Vec<Record>) = match side {
                 Side::Left => {
                     let onto = |p| onto_columns(p, sector.offset, sector.rows, sector.columns, d);
@@ -371,6 +370,11 @@ fn weighted_stages<B>(
         }
     }
     (first, second)
+}
+
+/// Whether the pieces are all of a sector of `d` states, on the diagonal. A site's operator between two of its states is one piece too.
+fn is_multiple_of_identity(pieces: &[Piece], d: usize) -> bool {
+    matches!(pieces, [piece] if piece.matrix.is_none() && piece.rows == d && piece.first_row == piece.first_column)
 }
 
 /// P with a weight for each operator, one matrix per sector.

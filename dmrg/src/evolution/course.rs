@@ -8,6 +8,7 @@ use crate::chain::Chain;
 use crate::error::DmrgError;
 use crate::measure::observed::ObservedPlan;
 use crate::measure::{self, CutRecord};
+use crate::options::Options;
 use crate::sweep::reference::ReferenceState;
 use crate::sweep::sweeper::Sweeper;
 use eigenforge_core::observable::{Averages, Observable};
@@ -69,6 +70,8 @@ pub struct ChainSteps {
     pub splitting: f64,
     /// Weight that states would get within a step which blocks lack, for terms on sites that are no neighbours, all together.
     pub missing: f64,
+    /// In imaginary time ‖ψ − exact‖ by all of these, each as it has grown since.
+    pub grown: Option<f64>,
     /// The time at which the weight passed the tolerance, if it did.
     pub stop_time: Option<f64>,
 }
@@ -76,7 +79,7 @@ pub struct ChainSteps {
 impl ChainSteps {
     /// Estimate of ‖ψ − exact‖.
     pub fn error(&self) -> f64 {
-        (self.discarded + self.missing).sqrt() + self.bound + self.splitting
+        self.grown.unwrap_or((self.discarded + self.missing).sqrt() + self.bound + self.splitting)
     }
 }
 
@@ -86,6 +89,11 @@ const SMALL_PART: f64 = 0.1;
 const EXPONENTIALS: f64 = 1e-3;
 /// Steps that are tried at other lengths.
 const TRIALS: usize = 10;
+/// Weight that a truncation may drop in imaginary time: rounding alone, since what is dropped would grow.
+const ROUNDING: f64 = 1e-28;
+/// States and sweeps of a search for the lowest energy that imaginary time may lead to.
+const LOWEST_STATES: usize = 64;
+const LOWEST_SWEEPS: usize = 8;
 
 impl ChainEvolution {
     fn check(&self) -> Result<(), DmrgError> {
@@ -175,7 +183,11 @@ pub fn evolve_chain(
     let (scale, all) = (chain.units.scale, options.steps().max(1.0));
     // Each step truncates every bond there and back.
     let truncations = 2.0 * all * chain.sites as f64;
-    let discarded = options.discarded.unwrap_or(SMALL_PART * options.tolerance / truncations);
+    let usual = match options.axis {
+        ChainTime::Real => SMALL_PART * options.tolerance / truncations,
+        ChainTime::Imaginary => ROUNDING,
+    };
+    let discarded = options.discarded.unwrap_or(usual);
     let limits = TruncationLimits { most: options.states, least: 1, discarded, factored: None };
     let precision = (EXPONENTIALS * options.tolerance.sqrt() / (2.0 * truncations)).clamp(1e-14, 1e-8);
     let mut state = MovingState::new(chain, first, options.axis, limits, precision)?;
@@ -184,7 +196,11 @@ pub fn evolve_chain(
     if let Some(second) = second {
         state.prepare(scale * second / options.steps_between(0.0, *second))?;
     }
-    let mut run = Run { state, references: Vec::new(), plan, splitting: Splitting::default(), steps: 0 };
+    let growth = match options.axis {
+        ChainTime::Real => None,
+        ChainTime::Imaginary => Some(Growth { lowest: lowest_level(chain, options.states)?, error: 0.0 }),
+    };
+    let mut run = Run { state, references: Vec::new(), plan, splitting: Splitting::default(), steps: 0, growth };
     run.references = run.state.snapshot()?.references()?;
     let (mut now, every) = (0.0, (all / TRIALS as f64).ceil().max(1.0));
     let mut since = f64::INFINITY;
@@ -208,6 +224,28 @@ pub fn evolve_chain(
     Ok(run.record())
 }
 
+/// What errors become in imaginary time, which makes ψ shorter and them less so: ‖exp(−Ht) e‖ ≤ exp(−E₀t) ‖e‖.
+struct Growth {
+    /// E₀ in the units of the chain.
+    lowest: f64,
+    /// ‖ψ − exact‖ of ψ of length 1.
+    error: f64,
+}
+
+/// E₀ of a chain in its units, by a short search.
+fn lowest_level(chain: &Chain, states: usize) -> Result<f64, DmrgError> {
+    let options = Options {
+        states: vec![states.min(LOWEST_STATES)],
+        sweeps: LOWEST_SWEEPS,
+        tolerance: 1e-8,
+        standard: false,
+        check: false,
+        ..Options::default()
+    };
+    let found = crate::run::run(chain, &options, None, |_| {})?;
+    Ok((found.energy - chain.units.energy(0.0)) / chain.units.scale)
+}
+
 /// A state on its way.
 struct Run<'c, 'o> {
     state: MovingState<'c>,
@@ -216,6 +254,8 @@ struct Run<'c, 'o> {
     plan: ObservedPlan<'o>,
     splitting: Splitting,
     steps: usize,
+    /// In imaginary time.
+    growth: Option<Growth>,
 }
 
 type References = Vec<ReferenceState<Vec<f64>>>;
@@ -247,9 +287,16 @@ impl Run<'_, '_> {
             let difference = (2.0 - 2.0 * found[0]).max(0.0).sqrt();
             self.splitting.tried(difference / 24.0);
         }
+        let before = self.state.tally;
         self.state.step(time)?;
         self.steps += 1;
         self.splitting.since += 1.0;
+        if let Some(growth) = &mut self.growth {
+            let now = &self.state.tally;
+            let factor = (-growth.lowest * time - (now.log_norm - before.log_norm)).max(0.0).exp();
+            let weight = (now.discarded - before.discarded) + (now.missing - before.missing);
+            growth.error = factor * growth.error + weight.sqrt() + now.bound - before.bound + self.splitting.last;
+        }
         Ok(())
     }
 
@@ -263,6 +310,8 @@ impl Run<'_, '_> {
             bound: tally.bound,
             splitting: self.splitting.error(),
             missing: tally.missing,
+            // Two vectors of length 1 are no further apart.
+            grown: self.growth.as_ref().map(|growth| growth.error.min(2.0)),
             stop_time: None,
         }
     }

@@ -87,6 +87,39 @@ fn terms_on_distant_sites_act_from_a_product_state() {
     assert!((last[3] - middle).abs() < 1e-5 && (last[0] - 0.5 * (1.0 - middle)).abs() < 1e-5, "{last:?} {found:?}");
 }
 
+/// The same without charges: an operator of a site between two of its states is no identity.
+#[test]
+fn distant_terms_act_without_charges_too() {
+    let flip = 0.5 * (build::sp(0) * build::sm(2));
+    let operator: Operator = flip.adjoint() + flip;
+    let chain = Chain::with_phases(&operator.on_sites(3), Sector::Charges(Vec::new()), None).unwrap();
+    let mut last = [0.0; 2];
+    let found =
+        evolve_chain(&chain, &ChainStart::Product(vec![1, 0, 0]), &options(1.0, 0.05, 8, Vec::new()), |point| {
+            last = point.overlap;
+        });
+    assert!((last[0] - 0.5f64.cos()).abs() < 1e-6 && last[1].abs() < 1e-6, "{last:?} {found:?}");
+}
+
+/// From the highest state of a field the lowest grows out of next to nothing: exp(−Ht) is right or says how far it is off.
+#[test]
+fn imaginary_time_knows_what_errors_become() {
+    let lattice = Lattice::chain(6).open();
+    let field = [3.0, 3.0, 3.0, -3.0, -3.0, -3.0];
+    let operator = xxz(&lattice, &[1.0; 5], &[1.0; 5], &field, &[0.0; 6]);
+    let chain = Chain::new(&operator, Sector::Spins { two_sz: 0 }, None).unwrap();
+    for (step, states) in [(0.02, 100), (0.006, 100), (0.02, 3)] {
+        let wanted = ChainEvolution { axis: ChainTime::Imaginary, ..options(3.0, step, states, Vec::new()) };
+        let mut energy = 0.0;
+        let start = ChainStart::Product(vec![1, 1, 1, 0, 0, 0]);
+        let steps = evolve_chain(&chain, &start, &wanted, |point| energy = point.energy).unwrap();
+        let off = (energy + 7.599_58).abs();
+        // ⟨H⟩ of a state that is off by d is off by 2 ‖H‖ d at most.
+        let is_told = steps.stop_time.is_some() || off < 2.0 * 12.0 * steps.error() + 1e-5;
+        assert!(is_told && (states < 8 || off < 2e-2), "{step} {states}: {energy} {steps:?}");
+    }
+}
+
 #[test]
 fn starts_outside_the_sector_are_refused() {
     let chain = Chain::with_phases(&xx_chain(4), Sector::Spins { two_sz: 0 }, None).unwrap();

@@ -244,7 +244,9 @@ fn kernel(of: &ChebyshevMoments, damping: Damping, energy: f64, pole: f64) -> [f
     let sum: f64 = (0..of.moments.len()).map(|n| term(n as f64)).sum();
     let width = of.resolution(damping) * (1.0 - y * y).max(1e-4).sqrt();
     let gaussian = (-0.5 * ((energy - pole) / width).powi(2)).exp() / (TAU.sqrt() * width);
-    [sum / (PI * half * (1.0 - x * x).sqrt()), gaussian]
+    let root = (1.0 - x * x).sqrt();
+    let root = if damping == Damping::Lorentz { root.max((4.0 / count).sqrt()) } else { root };
+    [sum / (PI * half * root), gaussian]
 }
 
 /// Moments have the weights and mean energies of chains, and their kernels make curves of Gaussian or Lorentzian poles, on cores and cards.

@@ -96,6 +96,11 @@ impl ChebyshevMoments {
             return 0.0;
         }
         let (angle, count) = (x.acos(), self.moments.len());
+        // The tails of a Lorentzian reach the ends, where the root would make poles of them.
+        let root = match damping {
+            Damping::Jackson => root,
+            Damping::Lorentz => root.max((damping.width() / count.max(1) as f64).sqrt()),
+        };
         let term = |(n, moment): (usize, &f64)| {
             let twice = if n == 0 { 1.0 } else { 2.0 };
             twice * damping.factor(n, count) * moment * (n as f64 * angle).cos()
