@@ -258,7 +258,7 @@ impl StorageRequest<'_> {
         let irreps = self.irreps(space);
         let census = || BasisCensus {
             determinants: Census::new(space, &irreps),
-            functions: csfs.map(|csfs| csf::census(self.integrals, csfs)),
+            functions: csfs.map(|csfs| csf::census(self.integrals, csfs, self.storage != Storage::Direct)),
         };
         let same = csfs.map(ptr::from_ref) == self.csfs.map(ptr::from_ref);
         let census = if same && ptr::eq(space, self.space) { self.census.get_or_init(census) } else { &census() };

@@ -21,8 +21,9 @@ const CHUNK: usize = 16;
 /// Bytes per non-zero: its value and its column.
 const NON_ZERO_BYTES: u64 = 12;
 
-/// Configurations whose elements are counted: of more every n-th is.
+/// Configurations whose elements are all counted, and of how many some of more are.
 const COUNTED: usize = 4_000;
+const SAMPLED: usize = 1_000;
 
 /// Rows of some configurations, one after another.
 struct Rows {
@@ -124,9 +125,9 @@ impl CsfSpace {
 }
 
 /// Non-zeros of the matrix; of many configurations estimated from some of them. Accidental zeros are counted.
-fn count(integrals: &Integrals, space: &CsfSpace) -> u128 {
+fn count(integrals: &Integrals, space: &CsfSpace, sample: usize) -> u128 {
     let (blocks, places) = (Blocks::new(integrals, space), space.configurations.words.len());
-    let step = places.div_ceil(COUNTED).max(1);
+    let step = places.div_ceil(sample).max(1);
     let counted = |place: usize| {
         let (mut coupled, mut mask, mut elements) = (Coupled::default(), Vec::new(), 0);
         blocks.coupled(place, &mut coupled, |_| true);
@@ -144,9 +145,15 @@ fn count(integrals: &Integrals, space: &CsfSpace) -> u128 {
 }
 
 /// The elements of a space as plans count them; 0 of integrals that do not fit it, which are refused later.
-pub(crate) fn census(integrals: &Integrals, space: &CsfSpace) -> Census {
+pub(crate) fn census(integrals: &Integrals, space: &CsfSpace, is_stored: bool) -> Census {
     let fits = check(integrals, space.orbitals, None).is_ok();
-    let non_zeros = if fits { count(integrals, space) } else { 0 };
     let is_sampled = space.configurations.words.len() > COUNTED;
+    // Most of the time goes into coefficients, of which a matrix needs all, and a product without one few.
+    let sample = match (is_sampled, is_stored) {
+        (false, _) => COUNTED,
+        (true, true) => SAMPLED,
+        (true, false) => SAMPLED / 8,
+    };
+    let non_zeros = if fits { count(integrals, space, sample) } else { 0 };
     Census { non_zeros, is_sampled, singles: [0; 2], same: [0; 2] }
 }
