@@ -60,7 +60,7 @@ pub struct ResponseChain {
     /// Whether it ended by itself, or because its curve no longer changed.
     pub settled: bool,
     /// What its weight counts: 1 / g.
-    share: f64,
+    pub(super) share: f64,
     /// What its eigenvalues are counted from.
     zero: f64,
 }
