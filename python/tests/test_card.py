@@ -81,6 +81,10 @@ def test_the_caller_s_stream_orders_it_and_the_host_does_not_wait():
     assert np.allclose(z.get(), expected, atol=1e-12)
     side = torch.cuda.Stream()
     a = torch.as_tensor(x.get(), device="cuda")
+    # So does PyTorch.
+    a *= 1.0
+    b = 1.0 * (H @ a)
+    torch.cuda._sleep(1)
     torch.cuda.synchronize()
     with torch.cuda.stream(side):
         torch.cuda._sleep(1_000_000_000)
@@ -128,7 +132,7 @@ def test_what_no_product_takes():
         (lambda: H.matvec(cupy.broadcast_to(cupy.ones(1), (n,))), "strides|contiguous"),
         (lambda: H.matvec(tensor.conj()), None),
         (lambda: H.matvec(torch.zeros(n, dtype=torch.float64, device="cuda", requires_grad=True)), None),
-        (lambda: on_cores.matvec(x), "expected a card"),
+        (lambda: on_cores.matvec(x), "expected it on a card"),
     ]:
         with pytest.raises((ef.EigenforgeError, BufferError, RuntimeError, ValueError), match=words):
             call()

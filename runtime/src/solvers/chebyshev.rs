@@ -5,7 +5,8 @@
 //! S(E) = ⟨φ| δ(E − A) |φ⟩ ≈ [g_0 µ_0 + 2 Σ_n g_n µ_n T_n(x)] / (π a √(1 − x²)),   x = (E − b)/a
 //!
 //! (A. Weiße, G. Wellein, A. Alvermann and H. Fehske, Rev. Mod. Phys. 78, 275 (2006), equation 26). A multiply gives two moments, by
-//! T_2n = 2 T_n² − 1 (equations 35 and 36). Every term of S is positive for the kernel of Jackson, and ∫ S dE is µ_0 for both.
+//! T_2n = 2 T_n² − 1 (equations 35 and 36). Every term of S is positive for the kernel of Jackson, and ∫ S dE is µ_0; of
+//! Lorentz the tails that reach the ends are flattened there.
 
 use super::lanczos::{IN_PLACE, krylov_chain};
 use super::run::Run;
@@ -289,7 +290,12 @@ mod tests {
             assert!((at(part) / at(0.0) - fall).abs() < 0.04, "{damping:?} {eta}: {} of {}", at(part), at(0.0));
             let step = 8.4 / 20_000.0;
             let sum: f64 = (0..20_000).map(|k| step * at(-4.2 + (k as f64 + 0.5) * step)).sum();
-            assert!((sum - 1.0).abs() < 1e-3, "{damping:?} {eta}: {sum}");
+            // The tails of a Lorentzian that reach the ends of the spectrum are flattened there.
+            let lost = if damping == Damping::Jackson { 1e-3 } else { 3e-3 };
+            assert!((sum - 1.0).abs() < lost, "{damping:?} {eta}: {sum}");
+            let highest = (0..2000).map(|k| at(-4.2 + 0.0042 * f64::from(k))).fold(0.0, f64::max);
+            let edge = found.centre + found.half_width * (1.0 - 1e-15);
+            assert!(at(edge).abs() < 0.05 * highest, "{damping:?} {eta}: {} at the end", at(edge));
             if damping == Damping::Jackson {
                 assert!((0..2000).all(|k| at(-4.2 + 0.0042 * f64::from(k)) >= -1e-12));
             }
