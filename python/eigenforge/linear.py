@@ -91,7 +91,8 @@ class LinearOperator(linalg.LinearOperator):  # type: ignore[misc]
             raise InputError("expected an `out` that can be written, has memory for each element and is apart from x")
         columns, target = (x[:, None], out[:, None]) if x.ndim == 1 else (x, out)
         self._multiply.host(columns, target)
-        return out
+        written: NDArray[Any] = out
+        return written
 
     def _card_times(self, x: Any, out: Any, stream: int | None) -> Any:
         library = type(x).__module__.partition(".")[0]

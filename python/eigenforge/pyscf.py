@@ -100,7 +100,7 @@ class FCISolver(direct_spin1.FCISolver):  # type: ignore[misc]
     ) -> NDArray[np.float64]:
         """Σ g_pqrs E_pq E_rs on a vector, with g of ``absorb_h1e``."""
         space = self._space(norb, nelec)
-        g = ao2mo.restore(1, np.asarray(eri), norb) if space is not None else None
+        g: NDArray[np.float64] = ao2mo.restore(1, np.asarray(eri), norb)
         if space is None or not _is_symmetric(g):
             product: NDArray[np.float64] = super().contract_2e(eri, fcivec, norb, nelec, link_index, **others)
             return product
