@@ -245,7 +245,7 @@ fn kernel(of: &ChebyshevMoments, damping: Damping, energy: f64, pole: f64) -> [f
     let width = of.resolution(damping) * (1.0 - y * y).max(1e-4).sqrt();
     let gaussian = (-0.5 * ((energy - pole) / width).powi(2)).exp() / (TAU.sqrt() * width);
     let root = (1.0 - x * x).sqrt();
-    let root = if damping == Damping::Lorentz { root.max((4.0 / count).sqrt()) } else { root };
+    let root = root.max(if damping == Damping::Lorentz { (4.0 / count).sqrt() } else { PI / count });
     [sum / (PI * half * root), gaussian]
 }
 

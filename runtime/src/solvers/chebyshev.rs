@@ -97,11 +97,9 @@ impl ChebyshevMoments {
             return 0.0;
         }
         let (angle, count) = (x.acos(), self.moments.len());
-        // The tails of a Lorentzian reach the ends, where the root would make poles of them.
-        let root = match damping {
-            Damping::Jackson => root,
-            Damping::Lorentz => root.max((damping.width() / count.max(1) as f64).sqrt()),
-        };
+        // What the kernel leaves at the ends, of Lorentz its tails, the root would make a pole of.
+        let width = damping.width() / count.max(1) as f64;
+        let root = root.max(if damping == Damping::Lorentz { width.sqrt() } else { width });
         let term = |(n, moment): (usize, &f64)| {
             let twice = if n == 0 { 1.0 } else { 2.0 };
             twice * damping.factor(n, count) * moment * (n as f64 * angle).cos()
