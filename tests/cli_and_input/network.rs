@@ -77,7 +77,8 @@ fn a_link_that_goes_down_ends_all_hosts() {
     let said = stderr(&output);
     println!("ended {:.0} s after the start:\n{said}", started.elapsed().as_secs_f64());
     assert!(said.contains("the link of host2 is down") && !output.status.success(), "{said}");
-    assert!(said.contains("host2") && said.contains("timed out"), "{said}");
+    assert!(said.contains("host2") && said.contains("timed out") && said.contains("no rank is left"), "{said}");
+    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
     // Nobody is left, and what was saved goes on.
     std::thread::sleep(Duration::from_secs(2));
     let left = Command::new("pgrep").args(["-f", &path]).output();

@@ -82,6 +82,11 @@ if [ -n "$cut" ]; then
         until compgen -G "$cut" >/dev/null; do sleep 0.2; done
         ip link set "host$hosts" down
         echo "the link of host$hosts is down" >&2
+        # The ranks are to end by themselves; mpirun would wait for its daemon behind that link.
+        while pgrep -xf "$*" >/dev/null; do sleep 0.2; done
+        echo "no rank is left" >&2
+        sleep 1
+        pkill -9 -f "^pr(terun|ted|te).*10.77.0.0|prted --allow-run-as-root" || true
     ) &
     cutter=$!
 fi
