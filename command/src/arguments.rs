@@ -5,6 +5,7 @@ use clap::{Args, Parser, Subcommand};
 use eigenforge::export::ExportFormat;
 use eigenforge::input::{ALL_STATES, SOLVERS};
 use eigenforge::path::Stage;
+use eigenforge::problem::run::CheckpointRequest;
 use eigenforge::sparse::{FormatChoice, FormatName};
 use eigenforge::su3::MOST_N_MAX;
 use eigenforge_runtime::jit::Arch;
@@ -58,7 +59,7 @@ pub(super) enum Command {
 }
 
 /// Seconds between saves where they are left out.
-pub(super) const SECONDS_BETWEEN_SAVES: f64 = 30.0;
+const SECONDS_BETWEEN_SAVES: f64 = 30.0;
 
 /// `solve`: options given here override the model file's [solve] and [output].
 #[derive(Clone, Debug, Default, Args)]
@@ -95,15 +96,9 @@ pub(super) struct SolveArguments {
     /// Also write the eigenvectors, as vectors.npz (of DMRG as matrix-product states, mps.npz)
     #[arg(long)]
     pub vectors: bool,
-    /// Save the state of the solver to this folder
-    #[arg(long, value_name = "DIR")]
-    pub checkpoint: Option<PathBuf>,
-    /// Seconds between saves [default: 30]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "checkpoint")]
-    pub checkpoint_every: Option<f64>,
-    /// Continue from the last state in the --checkpoint folder
-    #[arg(long, requires = "checkpoint")]
-    pub resume: bool,
+    /// Where it is saved.
+    #[command(flatten)]
+    pub saved: CheckpointArguments,
     /// Ignore what `eigenforge tune` chose and use the default launch shapes
     #[arg(long)]
     pub no_tune: bool,
@@ -118,10 +113,26 @@ pub(super) struct SolveArguments {
     pub json: bool,
 }
 
-impl SolveArguments {
-    /// Seconds between saves of an eigensolver.
-    pub fn seconds_between_saves(&self) -> f64 {
-        self.checkpoint_every.unwrap_or(SECONDS_BETWEEN_SAVES)
+/// Where a run is saved, and whether it goes on.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct CheckpointArguments {
+    /// Save the state of the run to this folder; of `spectrum` and `thermal` what is finished
+    #[arg(long, value_name = "DIR")]
+    pub checkpoint: Option<PathBuf>,
+    /// Seconds between saves [default: 30]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "checkpoint")]
+    pub checkpoint_every: Option<f64>,
+    /// Continue from the last state in the --checkpoint folder
+    #[arg(long, requires = "checkpoint")]
+    pub resume: bool,
+}
+
+impl CheckpointArguments {
+    /// As runs take it; `None` where nothing is saved.
+    pub fn request(&self) -> Option<CheckpointRequest> {
+        let (folder, resume) = (self.checkpoint.clone()?, self.resume);
+        let seconds = self.checkpoint_every.unwrap_or(SECONDS_BETWEEN_SAVES);
+        Some(CheckpointRequest { folder, seconds, resume })
     }
 }
 
@@ -148,15 +159,9 @@ pub(super) struct CurveArguments {
     /// Write report.json, arrays (.npz), a table (.csv) and a picture (.svg) to this folder
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Save to this folder what is finished: the state of an evolution, momenta of a spectrum, sectors of an ensemble
-    #[arg(long, value_name = "DIR")]
-    pub checkpoint: Option<PathBuf>,
-    /// Seconds between saves [default: 30]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "checkpoint")]
-    pub checkpoint_every: Option<f64>,
-    /// Continue from the last state in the --checkpoint folder
-    #[arg(long, requires = "checkpoint")]
-    pub resume: bool,
+    /// Where it is saved.
+    #[command(flatten)]
+    pub saved: CheckpointArguments,
     /// Print one JSON object, and nothing else, on standard output
     #[arg(long)]
     pub json: bool,

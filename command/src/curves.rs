@@ -2,7 +2,7 @@
 //! [`eigenforge::thermal`] and [`eigenforge::evolve`] do the work.
 
 use super::VerbEnd;
-use super::arguments::{CurveArguments, SECONDS_BETWEEN_SAVES};
+use super::arguments::CurveArguments;
 use super::error::CommandError;
 use super::output::{self, print};
 use super::output_folder;
@@ -12,7 +12,7 @@ use eigenforge::Error;
 use eigenforge::evolve::{EvolutionRecord, chain_evolution, evolution};
 use eigenforge::input::{InputError, InputFile, ModelFile};
 use eigenforge::problem::Family;
-use eigenforge::problem::run::{CheckpointRequest, RunContext};
+use eigenforge::problem::run::RunContext;
 use eigenforge::processes::World;
 use eigenforge::report::CurveReport;
 use eigenforge::spectrum::spectrum;
@@ -87,10 +87,8 @@ fn run<R: CurveReport>(arguments: &CurveArguments, verb: CurveVerb<R>) -> Result
     let _output = output_folder::lock(folder.as_deref(), &R::FILES)?;
     heed_signals(HINT);
     let display = Arc::new(Display::new(arguments.json));
-    let (seconds, resume) = (arguments.checkpoint_every.unwrap_or(SECONDS_BETWEEN_SAVES), arguments.resume);
-    let checkpoint = arguments.checkpoint.clone();
     let context = RunContext {
-        checkpoint: checkpoint.map(|folder| CheckpointRequest { folder, seconds, resume }),
+        checkpoint: arguments.saved.request(),
         ..RunContext::new(start, &arguments.device, Arc::clone(&display) as Arc<_>)
     };
     let found = (verb.make)(file, &context);

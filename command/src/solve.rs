@@ -8,7 +8,7 @@ use super::output_folder;
 use super::progress::Display;
 use super::{profile, ranks, refuse, sweep};
 use eigenforge::input::{InputFile, Su3File};
-use eigenforge::problem::run::{CheckpointRequest, RunContext, RunObserver, Silent, Solvable, solvable};
+use eigenforge::problem::run::{RunContext, RunObserver, Silent, Solvable, solvable};
 use eigenforge::problem::{Family, TensorProblem};
 use eigenforge::processes::World;
 use eigenforge::report::{check_file, write_trace};
@@ -123,12 +123,10 @@ pub(super) fn transform(
 
 /// What the command line gives a run.
 pub(super) fn context(arguments: &SolveArguments, start: Instant, observer: Arc<dyn RunObserver>) -> RunContext {
-    let seconds = arguments.seconds_between_saves();
-    let checkpoint = arguments.checkpoint.clone();
     RunContext {
         overrides: arguments.overrides.clone(),
         tuned: !arguments.no_tune,
-        checkpoint: checkpoint.map(|folder| CheckpointRequest { folder, seconds, resume: arguments.resume }),
+        checkpoint: arguments.saved.request(),
         ..RunContext::new(start, &arguments.device, observer)
     }
 }
@@ -221,7 +219,7 @@ fn without_meaning(arguments: &SolveArguments, file: &InputFile) -> Vec<(&'stati
                 "write `targets`, the eigenstates wanted, or `states`, the states kept, in [dmrg]",
             ),
             ("--max-iterations", arguments.max_iterations.is_some(), "write `sweeps` in [dmrg]"),
-            ("--checkpoint-every", arguments.checkpoint_every.is_some(), "DMRG saves after every half sweep"),
+            ("--checkpoint-every", arguments.saved.checkpoint_every.is_some(), "DMRG saves after every half sweep"),
             ("--no-tune", arguments.no_tune, "its kernels have one shape"),
         ],
         InputFile::Sweep(sweep) => without_meaning(arguments, &sweep.points[0].file),
@@ -236,7 +234,7 @@ fn without_meaning(arguments: &SolveArguments, file: &InputFile) -> Vec<(&'stati
                 ("--seed", arguments.seed.is_some(), finite),
                 ("--output", arguments.output.is_some(), "write `output`, the path of the strengths, in [su3]"),
                 ("--vectors", arguments.vectors, "the strengths are what it writes"),
-                ("--checkpoint-every", arguments.checkpoint_every.is_some(), "every finished piece is saved"),
+                ("--checkpoint-every", arguments.saved.checkpoint_every.is_some(), "every finished piece is saved"),
             ]
         }
         InputFile::Ci(_) => vec![sectors],

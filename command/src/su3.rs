@@ -2,7 +2,9 @@
 //! [`eigenforge::su3`]'s.
 
 use super::VerbEnd;
-use super::arguments::{SolveArguments, Su3CountArguments, Su3TableArguments, Su3TransformArguments, Su3Verb};
+use super::arguments::{
+    CheckpointArguments, SolveArguments, Su3CountArguments, Su3TableArguments, Su3TransformArguments, Su3Verb,
+};
 use super::error::CommandError;
 use super::output::{print, results_in};
 use super::refuse::refusal;
@@ -44,9 +46,12 @@ fn transform(arguments: &Su3TransformArguments) -> Result<VerbEnd, CommandError>
     let Su3TransformArguments { device, no_tune, checkpoint, resume, overrides, trace, json, .. } = arguments;
     let arguments = SolveArguments {
         device: device.clone(),
-        checkpoint: checkpoint.clone(),
         no_tune: *no_tune,
-        resume: *resume,
+        saved: CheckpointArguments {
+            checkpoint: checkpoint.clone(),
+            resume: *resume,
+            ..CheckpointArguments::default()
+        },
         overrides: overrides.clone(),
         trace: trace.clone(),
         json: *json,

@@ -25,7 +25,6 @@ class LinearOperator(linalg.LinearOperator):  # type: ignore[misc]
     """
 
     __array_ufunc__ = None
-    __array_priority__ = 1000
 
     def __init__(self, multiply: Multiply) -> None:
         self._multiply = multiply

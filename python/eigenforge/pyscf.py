@@ -26,8 +26,8 @@ from .results import Result
 
 #: How far S² of a state may be from the one that is looked for, and how many states are looked at for it.
 SPIN, MOST_ROOTS = 1e-3, 64
-#: Determinants from which a product or a density matrix is worth setting up.
-MUCH = 20_000
+#: Determinants from which a product or a density matrix is worth setting up, and from which a product is worth the way to a card.
+MUCH, ON_CARDS = 20_000, 200_000
 
 
 class FCISolver(direct_spin1.FCISolver):  # type: ignore[misc]
@@ -106,7 +106,7 @@ class FCISolver(direct_spin1.FCISolver):  # type: ignore[misc]
             return product
         # E_pq E_rs = a†_p a†_r a_s a_q + δ_qr E_ps
         one, two = np.einsum("pqqs->ps", g), 2.0 * g
-        device = "cpu" if self.device == "auto" and fcivec.size < MUCH * 10 else self.device
+        device = "cpu" if self.device == "auto" and fcivec.size < ON_CARDS else self.device
         H = FullCi(space, one[np.tril_indices(norb)], ao2mo.restore(8, two, norb), 0.0, device)
         return H.multiply(np.ravel(fcivec)).reshape(fcivec.shape)
 

@@ -293,7 +293,7 @@ impl ProblemText {
                 return Multiply::of_matrix(&file.matrix, &Device::parse(device)?);
             }
             let file = self.lattice("a linear operator")?;
-            Multiply::new(file.to_model()?, file.solve.precision, &Device::parse(device)?)
+            Multiply::of_model(file.to_model()?, file.solve.precision, &Device::parse(device)?)
         })
     }
 

@@ -8,8 +8,8 @@ use super::record::{ChainEvolutionRecord, EvolutionRecord, RecordedAverages, Rec
 use super::start::occupied;
 use crate::Error;
 use crate::dmrg::{
-    self, Chain, ChainEvolution, ChainPoint, ChainStart, ChainSteps, ChainTime, DmrgError, MemoryRequest, Options,
-    evolve_chain, narrow_order,
+    self, Chain, ChainEvolution, ChainPoint, ChainStart, ChainSteps, DmrgError, MemoryRequest, Options, evolve_chain,
+    narrow_order,
 };
 use crate::input::{
     DmrgFile, EvolveSpec, Family, InputFile, InputProblem, StartSpec, WrittenStart, Wrong, sector_text,
@@ -21,6 +21,7 @@ use crate::problem::written_state;
 use crate::report::{ClusterRecord, ModelRecord, SCHEMA};
 use eigenforge_runtime::Device;
 use eigenforge_runtime::backend::BoundedHostBackend;
+use eigenforge_runtime::solvers::TimeAxis;
 use std::time::Instant;
 
 /// Lines that say how far a run is, at most.
@@ -66,7 +67,7 @@ pub fn chain_evolution(file: &DmrgFile, context: &RunContext) -> Result<Evolutio
         states: most,
         discarded: Some(file.dmrg.options.discarded).filter(|weight| *weight > 0.0),
         tolerance: spec.tolerance,
-        axis: if spec.imaginary { ChainTime::Imaginary } else { ChainTime::Real },
+        axis: if spec.imaginary { TimeAxis::Imaginary } else { TimeAxis::Real },
         observables,
     };
     let until = spec.times.last().copied().unwrap_or(0.0);

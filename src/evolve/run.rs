@@ -10,7 +10,7 @@ use super::start::start_state;
 use crate::Error;
 use crate::exact::{DrivenModel, EvolutionMeasures, EvolutionPoint, evolve_driven_model, evolve_model};
 use crate::input::{EvolveSpec, Family, InputProblem, ModelFile, StartSpec, Wrong};
-use crate::problem::run::{CheckpointRequest, ChosenDevice, RunContext, choose_device, setting};
+use crate::problem::run::{CheckpointRequest, ChosenDevice, RunContext, choose_device, operators_setting, setting};
 use crate::problem::{LatticeProblem, Problem};
 use crate::report::{ClusterRecord, KernelRecord, ModelRecord, SCHEMA};
 use eigenforge_runtime::Device;
@@ -131,7 +131,6 @@ fn checkpoint(
     let record: Vec<&str> = spec.record.iter().map(|(name, _)| name.as_str()).collect();
     let hash = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
     // Another text of the same name is another observable, and another file of the same path another start.
-    let observables = hash(format!("{:?}", wanted.observables).as_bytes());
     let start_file = match &spec.start {
         StartSpec::Model { path, .. } | StartSpec::Vectors { path, .. } => {
             std::fs::read(path).map_or_else(|error| error.to_string(), |bytes| hash(&bytes))
@@ -141,7 +140,7 @@ fn checkpoint(
     let settings = vec![
         ("start".into(), text(&spec.start_span)),
         ("start file".into(), start_file),
-        ("observables' operators".into(), observables),
+        operators_setting("observables' operators", wanted.observables.iter().flat_map(|own| &own.operators)),
         ("times".into(), times_text(&spec.times)),
         setting("tolerance", spec.tolerance),
         setting("record", record),

@@ -8,6 +8,12 @@ use std::f64::consts::PI;
 /// Points of the grid in a half width.
 const POINTS: f64 = 32.0;
 
+/// Bytes of the bins of poles in a window.
+pub(super) fn bin_bytes(width: f64, eta: f64) -> u64 {
+    // More than is needed, as they grow.
+    (16.0 * width / eta * POINTS) as u64
+}
+
 /// Weights by energy, with their sums.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EnergyBins {

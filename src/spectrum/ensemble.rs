@@ -9,9 +9,7 @@ use super::plan::{SpectrumPlan, target_momentum};
 use super::record::{SpectrumCurve, SpectrumRecord};
 use super::run::window;
 use crate::Error;
-use crate::exact::{
-    ChainOptions, KnownLevels, LevelStates, Model, ResponseTarget, RunError, TransitionSamples, Transitions,
-};
+use crate::exact::{ChainOptions, KnownLevels, LevelStates, Model, ResponseTarget, TransitionSamples, Transitions};
 use crate::input::{Family, InputProblem, ModelFile, SpectrumMethod, SpectrumSpec, ThermalMethod, ThermalSpec, Wrong};
 use crate::problem::run::RunContext;
 use crate::report::{ClusterRecord, KernelRecord, ModelRecord, SCHEMA};
@@ -230,7 +228,7 @@ impl EnsembleSector<'_> {
             self.run.check_whole(self.model)?;
             self.targets.iter().flatten().try_for_each(|target| self.run.check_whole(&target.model))?;
             let found = self.model.whole_transitions(&self.targets, known)?;
-            sums.add_sample(SumOf::Exact, &found, self.shift);
+            sums.add_sample(SumOf::Exact, &found, self.shift)?;
             return Ok(());
         }
         let (levels, converged) = match thermal.method {
@@ -245,11 +243,10 @@ impl EnsembleSector<'_> {
         course.sampled = true;
         let visit = |sample: usize, found: TransitionSamples| {
             course.steps = course.steps.max(found.whole.lines.len());
-            sums.add_sample(SumOf::Sample(sample), &found.whole, self.shift);
-            sums.add_sample(SumOf::Halves, &found.half, self.shift);
-            Ok::<(), RunError>(())
+            sums.add_sample(SumOf::Sample(sample), &found.whole, self.shift)?;
+            Ok::<(), Error>(sums.add_sample(SumOf::Halves, &found.half, self.shift)?)
         };
-        Ok(self.model.sampled_transitions(&self.targets, &levels, &self.run.samples(), self.device, visit)?)
+        self.model.sampled_transitions(&self.targets, &levels, &self.run.samples(), self.device, visit)
     }
 
     /// Adds the levels that are known, each by chains as at T = 0.
@@ -276,7 +273,7 @@ impl EnsembleSector<'_> {
                     final_states: poles.iter().map(|[omega, _]| level.energy + omega).collect(),
                     weights: poles.iter().map(|[_, weight]| states * weight).collect(),
                 };
-                sums.add_transitions(SumOf::Exact, number, &found, self.shift);
+                sums.add_transitions(SumOf::Exact, number, &found, self.shift)?;
             }
         }
         Ok(())

@@ -4,8 +4,9 @@
 //! S(ω) = Σ e^(−K_m/T) w δ(ω − …) / Z with K = H − µN, its moments, ∫ e^(−ω/T) S dω, and standard errors by the jackknife of the ratios over the
 //! samples (B. Efron, Ann. Stat. 7, 1 (1979)). Energies are counted from the lowest so far, so that no exponential overflows.
 
-use super::energy_bins::EnergyBins;
+use super::energy_bins::{EnergyBins, bin_bytes};
 use crate::exact::{TransitionSample, Transitions};
+use eigenforge_runtime::{Device, DeviceError};
 
 /// Which sums something is added to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +57,8 @@ pub(super) struct EnsembleSums<'a> {
     exact: Vec<TemperatureSums>,
     samples: Vec<Vec<TemperatureSums>>,
     halves: Vec<TemperatureSums>,
+    /// The widest window of ω for which there was room.
+    width: f64,
 }
 
 impl<'a> EnsembleSums<'a> {
@@ -67,7 +70,8 @@ impl<'a> EnsembleSums<'a> {
         let one = TemperatureSums { operators: vec![Sums::default(); operators], z: 0.0 };
         let all = vec![one; temperatures.len()];
         let samples = vec![all.clone(); samples];
-        EnsembleSums { temperatures, eta, sign, lowest: f64::INFINITY, exact: all.clone(), samples, halves: all }
+        let (lowest, exact, width) = (f64::INFINITY, all.clone(), 0.0);
+        EnsembleSums { temperatures, eta, sign, lowest, exact, samples, halves: all, width }
     }
 
     /// The lowest K so far.
@@ -118,8 +122,34 @@ impl<'a> EnsembleSums<'a> {
         }
     }
 
+    /// Refuses transitions whose window of ω has no room in bins as narrow as `eta` asks for.
+    fn check_room(&mut self, found: &Transitions) -> Result<(), DeviceError> {
+        let ends =
+            |list: &[f64]| list.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], x| [a.min(*x), b.max(*x)]);
+        let ([low, high], [least, most]) = (ends(&found.initial), ends(&found.final_states));
+        let width = (most - low) - (least - high);
+        if width > self.width {
+            let sums = (self.samples.len() + 2) * self.exact.iter().map(|sums| sums.operators.len()).sum::<usize>();
+            let what =
+                format!("{sums} curves over a width of {width:.3e}, 32 points in a half width `eta` = {}", self.eta);
+            Device::cpu().check_memory(&what, bin_bytes(width, self.eta).saturating_mul(sums as u64))?;
+            self.width = width;
+        }
+        Ok(())
+    }
+
     /// Adds transitions of an operator; states of lower energy than those that were added have only rounding.
-    pub(super) fn add_transitions(&mut self, of: SumOf, operator: usize, found: &Transitions, shift: f64) {
+    ///
+    /// # Errors
+    /// No room for poles as narrow as they are over so wide a spectrum.
+    pub(super) fn add_transitions(
+        &mut self,
+        of: SumOf,
+        operator: usize,
+        found: &Transitions,
+        shift: f64,
+    ) -> Result<(), DeviceError> {
+        self.check_room(found)?;
         let (from, temperatures, eta, sign) = (self.lowest, self.temperatures, self.eta, self.sign);
         for (sums, temperature) in self.sums_mut(of).iter_mut().zip(temperatures) {
             let sums = &mut sums.operators[operator];
@@ -135,14 +165,19 @@ impl<'a> EnsembleSums<'a> {
                 }
             }
         }
+        Ok(())
     }
 
     /// Adds a sample of a sector, and half of its steps.
-    pub(super) fn add_sample(&mut self, of: SumOf, sample: &TransitionSample, shift: f64) {
+    ///
+    /// # Errors
+    /// As of [`EnsembleSums::add_transitions`].
+    pub(super) fn add_sample(&mut self, of: SumOf, sample: &TransitionSample, shift: f64) -> Result<(), DeviceError> {
         self.add_states(of, &sample.lines, shift);
         for (operator, parts) in sample.transitions.iter().enumerate() {
-            parts.iter().for_each(|found| self.add_transitions(of, operator, found, shift));
+            parts.iter().try_for_each(|found| self.add_transitions(of, operator, found, shift))?;
         }
+        Ok(())
     }
 
     /// The curve of an operator at a temperature.
@@ -221,14 +256,14 @@ mod tests {
             for place in order {
                 let (own, shift) = &sectors[place];
                 if place == 0 {
-                    sums.add_sample(SumOf::Exact, own, *shift);
+                    sums.add_sample(SumOf::Exact, own, *shift).unwrap();
                     continue;
                 }
                 for (sample, factor) in [1.0, 1.1].into_iter().enumerate() {
                     let mut own = own.clone();
                     own.transitions[0][0].weights.iter_mut().for_each(|weight| *weight *= factor);
-                    sums.add_sample(SumOf::Sample(sample), &own, *shift);
-                    sums.add_sample(SumOf::Halves, &own, *shift);
+                    sums.add_sample(SumOf::Sample(sample), &own, *shift).unwrap();
+                    sums.add_sample(SumOf::Halves, &own, *shift).unwrap();
                 }
             }
             let lines = || sectors.iter().flat_map(|(own, shift)| own.lines.iter().map(move |line| (line, shift)));

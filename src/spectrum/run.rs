@@ -15,7 +15,7 @@ use crate::exact::{ChainOptions, LevelStates, Model, ModelProblem, Response, Sol
 use crate::input::{AveragedStates, Family, InputProblem, ModelFile, SpectrumMethod, SpectrumSpec, Wrong};
 use crate::observable::Observable;
 use crate::operator::{Operator, SiteKind};
-use crate::problem::run::{ChosenDevice, PieceSaver, RunContext, choose_device, setting};
+use crate::problem::run::{ChosenDevice, PieceSaver, RunContext, choose_device, operators_setting, setting};
 use crate::problem::{LatticeProblem, Problem};
 use crate::report::{ClusterRecord, KernelRecord, ModelRecord, SCHEMA};
 use eigenforge_runtime::machine::Machine;
@@ -88,7 +88,7 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
     context.observer.plan(&described(&problem, &spec, wanted.operators.len()))?;
 
     let started = Instant::now();
-    let mut saver = PieceSaver::open(context.checkpoint.as_ref(), settings(&problem, &spec)?)?;
+    let mut saver = PieceSaver::open(context.checkpoint.as_ref(), settings(&problem, &spec, &wanted.operators)?)?;
     let (mut warnings, mut sources) = (Vec::new(), Vec::new());
     let mut device = None;
     let (first, spins) = level(&problem, &spec, &wanted, (context, &saver), &mut device, &mut warnings)?;
@@ -376,11 +376,16 @@ fn saved<'m>(solve: Solve<'m>, saver: &PieceSaver, folder: String) -> Solve<'m> 
 }
 
 /// What a run must have the same to go on from the finished momenta of another.
-fn settings(problem: &LatticeProblem, spec: &SpectrumSpec) -> Result<Vec<(String, String)>, Error> {
+fn settings(
+    problem: &LatticeProblem,
+    spec: &SpectrumSpec,
+    operators: &[Operator],
+) -> Result<Vec<(String, String)>, Error> {
     let model = blake3::hash(problem.identity()?.as_bytes()).to_hex().to_string();
     Ok(vec![
         ("problem".into(), model),
         setting("of", &spec.of),
+        operators_setting("operators", operators),
         setting("direction", spec.direction()),
         setting("omega", spec.omega),
         setting("eta", spec.eta),
@@ -389,6 +394,7 @@ fn settings(problem: &LatticeProblem, spec: &SpectrumSpec) -> Result<Vec<(String
         setting("connected", spec.connected),
         setting("state", spec.state),
         setting("average", spec.average),
+        setting("tolerance", problem.file.solve.tolerance),
     ])
 }
 

@@ -12,7 +12,7 @@ use crate::input::{Family, InputProblem, ModelFile, ThermalEnsemble, ThermalMeth
 use crate::observable::{self, Shape};
 use crate::operator::Operator;
 use crate::path::{GeneratedFile, StageError};
-use crate::problem::run::{ChosenDevice, PieceSaver, RunContext, choose_device, setting};
+use crate::problem::run::{ChosenDevice, PieceSaver, RunContext, choose_device, operators_setting, setting};
 use crate::report::{ClusterRecord, KernelRecord, ModelRecord, SCHEMA};
 use crate::words::grouped;
 use eigenforge_runtime::machine::{Card, Machine};
@@ -245,21 +245,18 @@ impl ThermalRun<'_> {
     /// What a run must have the same to go on from the finished sectors of another.
     fn settings(&self, names: &[String]) -> Vec<(String, String)> {
         let (spec, solve) = (self.spec, &self.file.solve);
-        let whole =
-            |operator: &Operator| operator.terms().map(|term| format!("{term:?}")).collect::<Vec<_>>().join(" ");
-        let hash = |text: String| blake3::hash(text.as_bytes()).to_hex().to_string();
-        let observed: Vec<String> = self.operators.iter().map(whole).collect();
         vec![
-            ("problem".into(), hash(whole(&self.file.declared_operator()))),
+            operators_setting("problem", [&self.file.declared_operator()]),
             setting("ensemble", (spec.ensemble, self.file.ensemble_charges())),
             setting("observables", names),
-            ("operators".into(), hash(observed.join("; "))),
+            operators_setting("operators", self.operators),
             setting("method", spec.method),
             setting("exact_below", spec.exact_below),
             setting("samples", spec.samples),
             setting("steps", spec.steps),
             setting("seed", solve.seed),
             setting("states", solve.states),
+            setting("tolerance", solve.tolerance),
         ]
     }
 

@@ -86,7 +86,7 @@ if [ -n "$cut" ]; then
         while pgrep -xf "$*" >/dev/null; do sleep 0.2; done
         echo "no rank is left" >&2
         sleep 1
-        pkill -9 -f "^pr(terun|ted|te).*10.77.0.0|prted --allow-run-as-root" || true
+        pkill -9 -f 'prte_if_include 10.77.0.0/24' || true
     ) &
     cutter=$!
 fi

@@ -1,7 +1,6 @@
 //! The steps of an evolution, and what is read off between them.
 
 use super::ChainStart;
-use super::exponential::ChainTime;
 use super::step::MovingState;
 use crate::block::truncate::TruncationLimits;
 use crate::chain::Chain;
@@ -14,6 +13,7 @@ use crate::sweep::sweeper::Sweeper;
 use eigenforge_core::observable::{Averages, Observable};
 use eigenforge_runtime::backend::Backend;
 use eigenforge_runtime::interrupt;
+use eigenforge_runtime::solvers::TimeAxis;
 
 /// What is wanted of an evolution.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +29,7 @@ pub struct ChainEvolution {
     /// The weight 1 − |⟨ψ|exact⟩|² that may be lost.
     pub tolerance: f64,
     /// Whether time is real.
-    pub axis: ChainTime,
+    pub axis: TimeAxis,
     /// What is averaged.
     pub observables: Vec<Observable>,
 }
@@ -184,8 +184,8 @@ pub fn evolve_chain(
     // Each step truncates every bond there and back.
     let truncations = 2.0 * all * chain.sites as f64;
     let usual = match options.axis {
-        ChainTime::Real => SMALL_PART * options.tolerance / truncations,
-        ChainTime::Imaginary => ROUNDING,
+        TimeAxis::Real => SMALL_PART * options.tolerance / truncations,
+        TimeAxis::Imaginary => ROUNDING,
     };
     let discarded = options.discarded.unwrap_or(usual);
     let limits = TruncationLimits { most: options.states, least: 1, discarded, factored: None };
@@ -197,8 +197,8 @@ pub fn evolve_chain(
         state.prepare(scale * second / options.steps_between(0.0, *second))?;
     }
     let growth = match options.axis {
-        ChainTime::Real => None,
-        ChainTime::Imaginary => Some(Growth { lowest: lowest_level(chain, options.states)?, error: 0.0 }),
+        TimeAxis::Real => None,
+        TimeAxis::Imaginary => Some(Growth { lowest: lowest_level(chain)?, error: 0.0 }),
     };
     let mut run = Run { state, references: Vec::new(), plan, splitting: Splitting::default(), steps: 0, growth };
     run.references = run.state.snapshot()?.references()?;
@@ -233,9 +233,9 @@ struct Growth {
 }
 
 /// E₀ of a chain in its units, by a short search.
-fn lowest_level(chain: &Chain, states: usize) -> Result<f64, DmrgError> {
+fn lowest_level(chain: &Chain) -> Result<f64, DmrgError> {
     let options = Options {
-        states: vec![states.min(LOWEST_STATES)],
+        states: vec![LOWEST_STATES],
         sweeps: LOWEST_SWEEPS,
         tolerance: 1e-8,
         standard: false,
@@ -328,11 +328,11 @@ impl Run<'_, '_> {
         let (re, im) = (found[0], found.get(1).copied().unwrap_or(0.0));
         let (overlap, log_norm) = match self.state.axis {
             // The part of H that is a number turns the phase.
-            ChainTime::Real => {
+            TimeAxis::Real => {
                 let (sin, cos) = offset.sin_cos();
                 ([re * cos + im * sin, im * cos - re * sin], 0.0)
             }
-            ChainTime::Imaginary => ([re, im], self.state.tally.log_norm - offset),
+            TimeAxis::Imaginary => ([re, im], self.state.tally.log_norm - offset),
         };
         let contracted = measure::contractions(chain, &mut read, &self.plan)?;
         let measured = measure::walk(chain, &mut read, &self.plan, contracted.first().map_or(&[], Vec::as_slice))?;

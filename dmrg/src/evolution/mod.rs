@@ -20,7 +20,6 @@ mod start;
 mod step;
 
 pub use course::{ChainEvolution, ChainPoint, ChainSteps, evolve_chain};
-pub use exponential::ChainTime;
 
 use crate::matrix_product::MatrixProductState;
 

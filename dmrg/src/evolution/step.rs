@@ -8,7 +8,7 @@
 //! Complex ψ is x + iy as (x, y) on a chain with an auxiliary site at the left end. Its states and i times them stay together in
 //! left blocks ([`super::split`]), so every space contains what −iH makes of ψ. The auxiliary site is never split: bonds begin at 1.
 
-use super::exponential::{ChainTime, Evolved, exponential};
+use super::exponential::{Evolved, exponential};
 use super::reach::{Norms, join_reached};
 use super::split::truncate_pairs;
 use crate::block::blocks::Side;
@@ -21,13 +21,14 @@ use crate::engine::Engine;
 use crate::error::DmrgError;
 use crate::sweep::sweeper::Sweeper;
 use eigenforge_runtime::backend::{Backend, HostBackend, slices};
+use eigenforge_runtime::solvers::TimeAxis;
 use faer::Mat;
 use std::rc::Rc;
 
 /// A state that moves in time.
 pub(super) struct MovingState<'c> {
     pub sweeper: Sweeper<'c>,
-    pub axis: ChainTime,
+    pub axis: TimeAxis,
     /// States that may stay at a bond, and the weight that a truncation may drop.
     pub limits: TruncationLimits,
     /// Error of an exponential.
@@ -66,7 +67,7 @@ impl<'c> MovingState<'c> {
     pub(super) fn new(
         chain: &'c Chain,
         (kept, wave): (Vec<Option<Isometry>>, Vec<f64>),
-        axis: ChainTime,
+        axis: TimeAxis,
         limits: TruncationLimits,
         precision: f64,
     ) -> Result<MovingState<'c>, DmrgError> {

@@ -8,9 +8,10 @@ use eigenforge_core::models::xxz;
 use eigenforge_core::observable::{Average, Observable, sites};
 use eigenforge_core::operator::{Operator, Spin, build};
 use eigenforge_runtime::dense::{View, eigen};
+use eigenforge_runtime::solvers::TimeAxis;
 
 fn options(until: f64, step: f64, states: usize, observables: Vec<Observable>) -> ChainEvolution {
-    let (times, axis) = (vec![0.0, 0.5 * until, until], ChainTime::Real);
+    let (times, axis) = (vec![0.0, 0.5 * until, until], TimeAxis::Real);
     ChainEvolution { times, step, states, discarded: None, tolerance: 1e-8, axis, observables }
 }
 
@@ -109,7 +110,7 @@ fn imaginary_time_knows_what_errors_become() {
     let operator = xxz(&lattice, &[1.0; 5], &[1.0; 5], &field, &[0.0; 6]);
     let chain = Chain::new(&operator, Sector::Spins { two_sz: 0 }, None).unwrap();
     for (step, states) in [(0.02, 100), (0.006, 100), (0.02, 3)] {
-        let wanted = ChainEvolution { axis: ChainTime::Imaginary, ..options(3.0, step, states, Vec::new()) };
+        let wanted = ChainEvolution { axis: TimeAxis::Imaginary, ..options(3.0, step, states, Vec::new()) };
         let mut energy = 0.0;
         let start = ChainStart::Product(vec![1, 1, 1, 0, 0, 0]);
         let steps = evolve_chain(&chain, &start, &wanted, |point| energy = point.energy).unwrap();

@@ -62,18 +62,6 @@ struct ExcitedChain {
     constant: f64,
 }
 
-/// Eigenvalues and vectors of a chain.
-fn ritz(chain: &KrylovChain, steps: usize) -> Result<(Vec<f64>, Vec<Vec<f64>>), SolveError> {
-    let mut matrix = vec![0.0; steps * steps];
-    for i in 0..steps {
-        matrix[i * steps + i] = chain.alpha[i];
-        if i + 1 < steps {
-            (matrix[i * steps + i + 1], matrix[(i + 1) * steps + i]) = (chain.beta[i], chain.beta[i]);
-        }
-    }
-    symmetric_eigen(steps, &matrix)
-}
-
 /// So many steps of a chain, or all where it has ended by itself.
 fn part_of(chain: &KrylovChain, halved: bool) -> usize {
     let all = chain.alpha.len();
@@ -89,7 +77,7 @@ impl ExcitedChain {
         halved: bool,
     ) -> Result<Transitions, SolveError> {
         let steps = part_of(&self.chain, halved);
-        let (reached, excited) = ritz(&self.chain, steps)?;
+        let (reached, excited) = self.chain.ritz(steps)?;
         let length = self.chain.weight.sqrt();
         // ⟨A v_a|ψ̃_j⟩ ⟨ψ̃_j|A|r⟩.
         let by_vector: Vec<Vec<f64>> = (0..values.len())
@@ -223,7 +211,7 @@ impl Model {
         let constant = self.constant();
         let mut both = Vec::new();
         for halved in [false, true] {
-            let (values, states) = ritz(&chain, part_of(&chain, halved))?;
+            let (values, states) = chain.ritz(part_of(&chain, halved))?;
             let line = |(value, state): (&f64, &Vec<f64>)| [value + constant, rest * state[0] * state[0]];
             let lines = values.iter().zip(&states).map(line).collect();
             if halved {

@@ -82,7 +82,7 @@ impl Multiply {
 
     fn queue<P: Part>(&self, caller: &CallerStream, x: &Columns, y: &Columns) -> Result<(), DeviceError> {
         let operator = self.operator::<P>();
-        let mut vectors = P::kept(self).lock().unwrap_or_else(PoisonError::into_inner);
+        let mut vectors = P::vectors(self).lock().unwrap_or_else(PoisonError::into_inner);
         let each = self.layout.vectors(x.parts);
         let columns: Vec<usize> = (0..x.shape[1]).collect();
         for block in columns.chunks((BLOCK / each).max(1)) {

@@ -14,7 +14,7 @@ impl Multiply {
         mut y: ArrayViewMut2<'_, N>,
     ) -> Result<(), DeviceError> {
         let operator = self.operator::<N::Part>();
-        let mut vectors = N::Part::kept(self).lock().unwrap_or_else(PoisonError::into_inner);
+        let mut vectors = N::Part::vectors(self).lock().unwrap_or_else(PoisonError::into_inner);
         let Vectors { x: inputs, y: outputs, host } = &mut *vectors;
         let each = self.layout.vectors(N::PARTS);
         let columns: Vec<usize> = (0..x.ncols()).collect();

@@ -81,7 +81,7 @@ struct Vectors<P: Part> {
 
 impl Multiply {
     /// Puts H of a model on a device, for arrays of a precision.
-    pub(crate) fn new(model: Model, scalar: ScalarType, device: &Device) -> Result<Multiply, Error> {
+    pub(crate) fn of_model(model: Model, scalar: ScalarType, device: &Device) -> Result<Multiply, Error> {
         if device.runs_kernels() && model.symmetry_group().is_some() {
             let why = "a card has an order of its own for the states of a symmetry sector: take device=\"cpu\", or leave [symmetry] out";
             let family = eigenforge::input::Family::Lattice;
@@ -90,7 +90,7 @@ impl Multiply {
         let hamiltonian = model.on_device(device, scalar, 2 * BLOCK as u64)?;
         let (constant, states) = (model.constant(), model.states() as usize);
         let layout = if model.is_complex() { Layout::Halves } else { Layout::Real };
-        Ok(Multiply::with(hamiltonian, constant, scalar, layout, states))
+        Ok(Multiply::new(hamiltonian, constant, scalar, layout, states))
     }
 
     /// Puts a real or complex Hermitian matrix on a device.
@@ -99,10 +99,10 @@ impl Multiply {
         let vectors = 2 * BLOCK as u64 * 8 * matrix.real_rows();
         let hamiltonian = Hamiltonian::new(matrix.multiply(device, vectors), "the matrix", device)?.of_numbers(parts);
         let layout = if parts == 1 { Layout::Real } else { Layout::Numbers };
-        Ok(Multiply::with(hamiltonian, 0.0, ScalarType::F64, layout, rows))
+        Ok(Multiply::new(hamiltonian, 0.0, ScalarType::F64, layout, rows))
     }
 
-    fn with(
+    fn new(
         hamiltonian: Hamiltonian<'static>,
         constant: f64,
         scalar: ScalarType,

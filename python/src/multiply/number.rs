@@ -10,17 +10,17 @@ use std::sync::Mutex;
 /// An element of vectors of the device.
 pub(super) trait Part: Scalar {
     /// The vectors of this type that a multiply keeps.
-    fn kept(multiply: &Multiply) -> &Mutex<Vectors<Self>>;
+    fn vectors(multiply: &Multiply) -> &Mutex<Vectors<Self>>;
 }
 
 impl Part for f64 {
-    fn kept(multiply: &Multiply) -> &Mutex<Vectors<f64>> {
+    fn vectors(multiply: &Multiply) -> &Mutex<Vectors<f64>> {
         &multiply.double
     }
 }
 
 impl Part for f32 {
-    fn kept(multiply: &Multiply) -> &Mutex<Vectors<f32>> {
+    fn vectors(multiply: &Multiply) -> &Mutex<Vectors<f32>> {
         &multiply.single
     }
 }

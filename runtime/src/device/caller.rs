@@ -11,16 +11,14 @@ use crate::error::{DeviceError, Result};
 use crate::scalar::Scalar;
 use cudarc::driver::sys;
 use std::ffi::c_void;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A card as a caller with streams of its own uses it.
 pub struct CallerStream {
     device: Device,
     cuda: Arc<Cuda>,
-    /// Recorded on the caller's stream, before the work.
-    before: Event,
-    /// Recorded on the device's stream, after it.
-    after: Event,
+    /// Recorded on the caller's stream before the work, and on the device's stream after it.
+    around: Mutex<[Event; 2]>,
 }
 
 /// Where the numbers of an array are: the first one's address, how many there are, and from one to the next how many numbers.
@@ -49,8 +47,8 @@ impl CallerStream {
             let instead = "its vectors are cut into shares".into();
             return Err(DeviceError::NotOverRanks { what: "an array of another library".into(), instead });
         }
-        let (before, after) = (Event::new(cuda)?, Event::new(cuda)?);
-        Ok(CallerStream { device: device.clone(), cuda: cuda.clone(), before, after })
+        let around = Mutex::new([Event::new(cuda)?, Event::new(cuda)?]);
+        Ok(CallerStream { device: device.clone(), cuda: cuda.clone(), around })
     }
 
     /// The driver's handle of the device's own stream.
@@ -67,12 +65,15 @@ impl CallerStream {
     /// Those of the work; the driver's.
     pub unsafe fn order<R>(&self, stream: u64, work: impl FnOnce() -> Result<R>) -> Result<R> {
         let (own, stream) = (self.cuda.context().stream, stream as sys::CUstream);
-        self.before.record(stream)?;
-        self.before.hold(&self.cuda, own)?;
+        // An event is recorded and waited for by one call at a time.
+        let around = self.around.lock().unwrap_or_else(PoisonError::into_inner);
+        let [before, after] = &*around;
+        before.record(stream)?;
+        before.hold(&self.cuda, own)?;
         let result = work();
         // Also after an error: some of the work may be queued.
-        self.after.record(own)?;
-        self.after.hold(&self.cuda, stream)?;
+        after.record(own)?;
+        after.hold(&self.cuda, stream)?;
         result
     }
 

@@ -8,9 +8,9 @@
 //! T_2n = 2 T_n² − 1 (equations 35 and 36). Every term of S is positive for the kernel of Jackson, and ∫ S dE is µ_0; of
 //! Lorentz the tails that reach the ends are flattened there.
 
+use super::SolveOptions;
 use super::lanczos::{IN_PLACE, krylov_chain};
 use super::run::Run;
-use super::{SolveOptions, symmetric_eigen};
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
@@ -149,14 +149,7 @@ fn ends<T: Scalar>(operator: &dyn LinearOperator<T>, start: &[T]) -> Result<(f64
     if n == 0 {
         return Ok((0.0, 0.0, 0));
     }
-    let mut matrix = vec![0.0; n * n];
-    for i in 0..n {
-        matrix[i * n + i] = chain.alpha[i];
-        if i + 1 < n {
-            (matrix[i * n + i + 1], matrix[(i + 1) * n + i]) = (chain.beta[i], chain.beta[i]);
-        }
-    }
-    let (values, vectors) = symmetric_eigen(n, &matrix)?;
+    let (values, vectors) = chain.ritz(n)?;
     let out = if chain.closed { 0.0 } else { chain.beta[n - 1] };
     let residual = |k: usize| out * vectors[k][n - 1].abs();
     let (low, high) = (values[0] - residual(0), values[n - 1] + residual(n - 1));

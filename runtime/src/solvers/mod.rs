@@ -35,8 +35,8 @@ pub use ahead::{common_texts, compile_ahead};
 pub use chebyshev::{ChebyshevMoments, Damping, chebyshev_moments};
 pub use course::{Course, rehearse_course};
 pub use lanczos::{
-    EvolutionOptions, EvolutionSteps, EvolutionVisitor, EvolvedState, KrylovChain, OperatorCombination, RitzLine,
-    evolve, evolve_driven, krylov_chain, krylov_vectors,
+    BoundedStep, EvolutionOptions, EvolutionSteps, EvolutionVisitor, EvolvedState, KrylovChain, OperatorCombination,
+    RitzLine, SmallExponential, TimeAxis, evolve, evolve_driven, krylov_chain, krylov_vectors, longest_step,
 };
 pub use options::{
     CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, ProgressFn, SolveOptions, SolvePhase, Solver,

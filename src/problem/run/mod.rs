@@ -29,7 +29,7 @@ mod transitions;
 pub use context::{CheckpointRequest, RunContext, RunObserver, Silent};
 pub use device::open_device;
 pub(crate) use device::{ChosenDevice, choose_device};
-pub(crate) use pieces::{PieceSaver, setting};
+pub(crate) use pieces::{PieceSaver, operators_setting, setting};
 pub use sweep::solve_sweep;
 
 use super::{ChainProblem, Family, LatticeProblem, MatrixProblem, MoleculeProblem, Problem, TensorProblem};

@@ -4,6 +4,7 @@
 //! another run are refused by what differs. A signal ends the run at once, with the pieces that were saved.
 
 use super::CheckpointRequest;
+use crate::operator::Operator;
 use eigenforge_runtime::SolveError;
 use eigenforge_runtime::interrupt::Interrupted;
 use eigenforge_runtime::lock::Lock;
@@ -124,6 +125,21 @@ impl PieceSaver {
 pub(crate) fn setting(key: &str, value: impl std::fmt::Debug) -> (String, String) {
     (key.to_string(), format!("{value:?}"))
 }
+
+/// Operators as a setting: a hash of their terms.
+pub(crate) fn operators_setting<'o>(key: &str, operators: impl IntoIterator<Item = &'o Operator>) -> (String, String) {
+    let mut hash = blake3::Hasher::new();
+    for operator in operators {
+        operator.terms().for_each(|term| {
+            hash.update(format!("{term:?} ").as_bytes());
+        });
+        hash.update(b"; ");
+    }
+    (key.to_string(), hash.finalize().to_hex()[..SHORT].to_string())
+}
+
+/// Digits of a hash in a message.
+const SHORT: usize = 16;
 
 #[cfg(test)]
 mod tests {

@@ -70,7 +70,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-fn whole(model: &Model, operator: &Operator, momentum: Option<&[i64]>) -> TransitionSample {
+fn all_transitions(model: &Model, operator: &Operator, momentum: Option<&[i64]>) -> TransitionSample {
     let targets = [model.response_targets(operator, momentum).unwrap()];
     model.whole_transitions(&targets, &mut KnownLevels::default()).unwrap()
 }
@@ -78,7 +78,7 @@ fn whole(model: &Model, operator: &Operator, momentum: Option<&[i64]>) -> Transi
 #[test]
 fn transitions_are_the_responses_of_all_states() {
     for (name, model, operator, momentum) in cases() {
-        let found = whole(&model, &operator, momentum.as_deref());
+        let found = all_transitions(&model, &operator, momentum.as_deref());
         let states: f64 = found.lines.iter().map(|line| line[1]).sum();
         assert!((states - model.states() as f64).abs() < 1e-10, "{name}: {states}");
         let own = DenseLevels::new(&model).unwrap();
@@ -105,9 +105,9 @@ fn transitions_are_the_responses_of_all_states() {
 fn detailed_balance_holds() {
     for (name, model, operator, momentum) in cases() {
         let target = model.response_targets(&operator, momentum.as_deref()).unwrap();
-        let forth = whole(&model, &operator, momentum.as_deref());
+        let forth = all_transitions(&model, &operator, momentum.as_deref());
         let back_to = model.momentum().map(<[i64]>::to_vec);
-        let back = whole(&target[0].model, &operator.adjoint(), back_to.as_deref());
+        let back = all_transitions(&target[0].model, &operator.adjoint(), back_to.as_deref());
         let from = forth.lines[0][0].min(back.lines[0][0]);
         for (temperature, z) in PLACES {
             // e^(−E_n/T) in place of e^(−E_m/T).
@@ -134,7 +134,7 @@ fn samples_stand_for_all_transitions() {
     let mut devices = testing::kernel_devices(Schedule::Forward);
     devices.push(Device::cpu());
     for (name, model, operator, momentum) in cases() {
-        let exact = whole(&model, &operator, momentum.as_deref());
+        let exact = all_transitions(&model, &operator, momentum.as_deref());
         let from = exact.lines[0][0];
         let targets = [model.response_targets(&operator, momentum.as_deref()).unwrap()];
         for device in &devices {
@@ -175,7 +175,7 @@ fn a_level_that_is_known_is_not_sampled() {
     let operator = wave(6, 2, build::sm);
     let targets = [model.response_targets(&operator, None).unwrap()];
     let options = SampleOptions { samples: 2, steps: 50, seed: 1 };
-    let exact = whole(&model, &operator, None);
+    let exact = all_transitions(&model, &operator, None);
     let mut count = 0;
     let visit = |_: usize, found: TransitionSamples| {
         count += 1;

@@ -66,6 +66,22 @@ impl KrylovChain {
         }
     }
 
+    /// Eigenvalues of T after so many steps, ascending, and its eigenvectors.
+    ///
+    /// # Errors
+    /// The eigensolver's.
+    pub fn ritz(&self, steps: usize) -> Result<(Vec<f64>, Vec<Vec<f64>>), SolveError> {
+        let n = steps.min(self.alpha.len());
+        let mut matrix = vec![0.0; n * n];
+        for i in 0..n {
+            matrix[i * n + i] = self.alpha[i];
+            if i + 1 < n {
+                (matrix[i * n + i + 1], matrix[(i + 1) * n + i]) = (self.beta[i], self.beta[i]);
+            }
+        }
+        symmetric_eigen(n, &matrix)
+    }
+
     /// Eigenvalues of T, ascending, with the parts of ‖φ‖² that they have.
     ///
     /// # Errors
@@ -79,15 +95,7 @@ impl KrylovChain {
     /// # Errors
     /// The eigensolver's.
     pub fn lines(&self) -> Result<Vec<RitzLine>, SolveError> {
-        let n = self.alpha.len();
-        let mut matrix = vec![0.0; n * n];
-        for (i, alpha) in self.alpha.iter().enumerate() {
-            matrix[i * n + i] = *alpha;
-            if i + 1 < n {
-                (matrix[i * n + i + 1], matrix[(i + 1) * n + i]) = (self.beta[i], self.beta[i]);
-            }
-        }
-        let (values, vectors) = symmetric_eigen(n, &matrix)?;
+        let (values, vectors) = self.ritz(self.alpha.len())?;
         let length = self.weight.sqrt();
         let of_pair = |(value, vector): (&f64, &Vec<f64>)| {
             let along = |overlaps: &Vec<f64>| -> f64 { overlaps.iter().zip(vector).map(|(own, v)| own * v).sum() };

@@ -22,7 +22,7 @@ const HALVINGS: i32 = 24;
 
 /// Which exponential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TimeAxis {
+pub enum TimeAxis {
     /// exp(−iHt).
     Real,
     /// exp(−Ht).
@@ -30,7 +30,7 @@ pub(super) enum TimeAxis {
 }
 
 /// The eigenvalues and vectors of T, with the length of x and the β that leads out.
-pub(super) struct SmallExponential {
+pub struct SmallExponential {
     /// Ascending.
     values: Vec<f64>,
     vectors: Mat<f64>,
@@ -40,11 +40,11 @@ pub(super) struct SmallExponential {
 }
 
 impl SmallExponential {
-    /// Of the chain of a vector of this length.
+    /// Of the chain of a vector of this length: the diagonal of T and, of the same length, the β behind each row, of which the last leads out.
     ///
     /// # Errors
     /// The eigensolver's.
-    pub(super) fn new(alpha: &[f64], beta: &[f64], length: f64) -> Result<SmallExponential, SolveError> {
+    pub fn new(alpha: &[f64], beta: &[f64], length: f64) -> Result<SmallExponential, SolveError> {
         let n = alpha.len();
         let mut matrix = Mat::<f64>::zeros(n, n);
         for (i, value) in alpha.iter().enumerate() {
@@ -57,7 +57,8 @@ impl SmallExponential {
         Ok(SmallExponential { values, vectors, length, beta: beta[n - 1] })
     }
 
-    pub(super) fn lowest(&self) -> f64 {
+    /// The lowest value of T.
+    pub fn lowest(&self) -> f64 {
         self.values[0]
     }
 
@@ -84,12 +85,12 @@ impl SmallExponential {
     }
 
     /// The coefficients of cos(Ht) x and of sin(Ht) x in the basis.
-    pub(super) fn cosine_and_sine(&self, time: f64) -> [Vec<f64>; 2] {
+    pub fn cosine_and_sine(&self, time: f64) -> [Vec<f64>; 2] {
         [self.applied(|value| (value * time).cos()), self.applied(|value| (value * time).sin())]
     }
 
     /// The coefficients of exp(−(H − shift) t) x in the basis.
-    pub(super) fn decay(&self, time: f64, shift: f64) -> Vec<f64> {
+    pub fn decay(&self, time: f64, shift: f64) -> Vec<f64> {
         self.applied(|value| (-(value - shift) * time).exp())
     }
 
@@ -113,7 +114,8 @@ impl SmallExponential {
 
 /// A step and the bound of its error.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BoundedStep {
+pub struct BoundedStep {
+    /// Its length.
     pub step: f64,
     /// In parts of the norm behind the step.
     pub bound: f64,
@@ -137,7 +139,7 @@ fn norm(parts: &[&SmallExponential], axis: TimeAxis, time: f64, shift: f64) -> f
 
 /// The longest step up to `longest` whose bound is at most what is `allowed` for a step of its length; where none is, that with the least error
 /// for its length.
-pub(super) fn longest_step(
+pub fn longest_step(
     parts: &[&SmallExponential],
     axis: TimeAxis,
     longest: f64,

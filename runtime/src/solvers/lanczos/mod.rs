@@ -50,6 +50,7 @@ mod several;
 pub(super) use chain::SHORT;
 pub use chain::{KrylovChain, RitzLine, krylov_chain, krylov_vectors};
 pub use evolution::{EvolutionOptions, EvolutionSteps, EvolutionVisitor, EvolvedState, evolve};
+pub use exponential::{BoundedStep, SmallExponential, TimeAxis, longest_step};
 pub(super) use ground::{Search, search as search_lowest};
 pub use magnus::{OperatorCombination, evolve_driven};
 pub(super) use projected::Projected;
