@@ -30,6 +30,9 @@ pub struct NormBounds {
     pub moving: f64,
 }
 
+/// When texts of several vectors at once are launched.
+pub(crate) const BLOCKS: &str = "for blocks of vectors";
+
 /// A generated text with its launches and the work of one multiply.
 pub struct ShownText {
     /// The text.
@@ -38,6 +41,8 @@ pub struct ShownText {
     pub launches: Vec<Launch>,
     /// The least work of one multiply; `None` where it depends on data.
     pub cost: Option<Cost>,
+    /// When it is launched, if not as the multiply of one vector.
+    pub when: &'static str,
 }
 
 /// The format of a stored matrix.
@@ -129,14 +134,14 @@ pub trait Multiply: Send + Sync {
     /// # Errors
     /// A plan that has no text or no launches.
     fn shown_texts(&self) -> Result<Vec<ShownText>, PrepareError> {
-        let shown = |kernels: &dyn GeneratedKernels, cost: Cost| -> Result<ShownText, PrepareError> {
+        let shown = |(kernels, cost, when): (&dyn GeneratedKernels, Cost, _)| -> Result<ShownText, PrepareError> {
             let launches = [kernels.launches(&NamedTables::new())?, kernels.set_up_launches()?].concat();
-            Ok(ShownText { text: kernels.text()?, launches, cost: Some(cost) })
+            Ok(ShownText { text: kernels.text()?, launches, cost: Some(cost), when })
         };
         let several = self.several();
-        let others = several.plans().filter_map(|other| Some((other.kernels()?, other.cost())));
-        let own = self.kernels().map(|kernels| (kernels, self.cost()));
-        own.into_iter().chain(others).map(|(kernels, cost)| shown(kernels, cost)).collect()
+        let others = several.plans().filter_map(|other| Some((other.kernels()?, other.cost(), BLOCKS)));
+        let own = self.kernels().map(|kernels| (kernels, self.cost(), ""));
+        own.into_iter().chain(others).map(shown).collect()
     }
 
     /// Other launch shapes that are worth timing, this one first; none where there is nothing to choose.

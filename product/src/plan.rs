@@ -65,10 +65,8 @@ impl MultiplyPlan {
     /// # Errors
     /// A plan that has no text or no launches.
     pub fn generated(&self) -> Result<Vec<GeneratedFile>, PrepareError> {
-        let file = |shown: ShownText| GeneratedFile::new(shown.text, shown.launches, shown.cost);
-        let mut files: Vec<GeneratedFile> = self.0.shown_texts()?.into_iter().map(file).collect();
-        files.iter_mut().skip(1).for_each(|file| file.when = "for blocks of vectors");
-        Ok(files)
+        let file = |ShownText { text, launches, cost, when }| GeneratedFile::new(text, launches, cost).launched(when);
+        Ok(self.0.shown_texts()?.into_iter().map(file).collect())
     }
 
     /// The same in each launch shape that is worth timing, its own first.

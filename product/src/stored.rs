@@ -7,7 +7,7 @@ use super::cores::CoresMultiply;
 use super::engine::ProductEngine;
 use super::error::PrepareError;
 use super::host::{HostProduct, HostRows};
-use super::multiply::{GeneratedKernels, Multiply, NormBounds, ShownText, StoredFormat};
+use super::multiply::{BLOCKS, GeneratedKernels, Multiply, NormBounds, ShownText, StoredFormat};
 use super::plan::MultiplyPlan;
 use super::received::Received;
 use crate::sparse::{
@@ -273,10 +273,11 @@ impl Multiply for StoredHamiltonian {
 
     /// Those of the format for 1, 2, … vectors at once.
     fn shown_texts(&self) -> Result<Vec<ShownText>, PrepareError> {
-        let shown = |plan: SparsePlan| {
-            Ok(ShownText { text: plan.text()?, launches: plan.launches()?, cost: Some(plan.cost()) })
+        let shown = |(number, plan): (usize, SparsePlan)| {
+            let when = if number == 0 { "" } else { BLOCKS };
+            Ok(ShownText { text: plan.text()?, launches: plan.launches()?, cost: Some(plan.cost()), when })
         };
-        self.plans()?.into_iter().map(shown).collect()
+        self.plans()?.into_iter().enumerate().map(shown).collect()
     }
 
     /// `None` if there are fewer blocks than cards.

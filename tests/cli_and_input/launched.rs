@@ -18,7 +18,8 @@ fn solver_programs(input: &str) -> Vec<(String, String)> {
     let output = run(&["inspect", input, "--stage", "cuda"]);
     let heading = |line: &str| {
         let (name, when) = line.strip_prefix("// ======== ")?.strip_suffix(" ========")?.split_once(", ")?;
-        (when != "for averages" && when != "for blocks of vectors").then(|| (name.to_string(), when.to_string()))
+        (!["for averages", "for blocks of vectors", "before and after each multiply"].contains(&when))
+            .then(|| (name.to_string(), when.to_string()))
     };
     stdout(&output).lines().filter_map(heading).collect()
 }

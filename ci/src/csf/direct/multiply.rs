@@ -104,7 +104,7 @@ impl Multiply for CsfMultiply {
     fn shown_texts(&self) -> Result<Vec<ShownText>, PrepareError> {
         let mut shown = self.determinants.shown_texts()?;
         let (text, launches, cost) = (self.plan.text()?, self.plan.launches()?.into(), Some(self.plan.cost()));
-        shown.insert(1.min(shown.len()), ShownText { text, launches, cost });
+        shown.push(ShownText { text, launches, cost, when: "before and after each multiply" });
         Ok(shown)
     }
 

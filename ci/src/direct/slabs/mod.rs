@@ -161,7 +161,7 @@ impl Multiply for SlabsMultiply {
 
     fn shown_texts(&self) -> Result<Vec<ShownText>, PrepareError> {
         let (text, launches, cost) = (self.plan.text()?, self.plan.launches()?.all(), Some(self.cost()));
-        Ok(vec![ShownText { text, launches, cost }])
+        Ok(vec![ShownText { text, launches, cost, when: "" }])
     }
 
     fn own_engine(&self, device: &Device) -> Result<Option<Box<dyn ProductEngine>>, PrepareError> {

@@ -185,7 +185,7 @@ impl Multiply for ExcitationsMultiply {
     /// Without a cost: how many elements there are is only bounded.
     fn shown_texts(&self) -> Result<Vec<ShownText>, PrepareError> {
         let launches = [self.plan.launches(self.plan.predicted_kept())?, self.set_up_launches()?].concat();
-        Ok(vec![ShownText { text: self.plan.text()?, launches, cost: None }])
+        Ok(vec![ShownText { text: self.plan.text()?, launches, cost: None, when: "" }])
     }
 }
 
