@@ -99,7 +99,8 @@ pub(super) fn exponential(
             let newest = &basis[basis.len() - 1];
             let mut next = multiply(newest);
             evolved.products += 1;
-            alphas.push(sign * overlap(newest, &next, is_complex).re);
+            next.iter_mut().for_each(|x| *x *= sign);
+            alphas.push(overlap(newest, &next, is_complex).re);
             // Twice is enough (Giraud, Langou, Rozložník, van den Eshof, Numer. Math. 101, 87 (2005)).
             for _ in 0..2 {
                 for own in &basis {
@@ -117,8 +118,10 @@ pub(super) fn exponential(
             if is_closed {
                 break (left.abs(), small, NOTHING * size * left.abs());
             }
-            let found = longest_step(&[&small], axis, left.abs(), |step| tolerance * (step / time).abs());
-            if found.step >= left.abs() || basis.len() >= MOST {
+            let allowed = |step: f64| tolerance * (step / time).abs();
+            let found = longest_step(&[&small], axis, left.abs(), allowed);
+            let is_resolved = found.step >= left.abs() && found.bound <= allowed(found.step);
+            if is_resolved || basis.len() >= MOST {
                 break (found.step, small, found.bound);
             }
             next.iter_mut().for_each(|x| *x /= beta);
