@@ -38,8 +38,8 @@ pub enum BasisStates {
     List(Vec<u64>),
     /// One word of up to 128 bits a state.
     LongList(Vec<u128>),
-    /// The α and the β word of each determinant.
-    Determinants(Vec<[u64; 2]>),
+    /// The α word of each determinant, and the β word.
+    Determinants([Vec<u64>; 2]),
 }
 
 impl BasisStates {
@@ -49,7 +49,7 @@ impl BasisStates {
             BasisStates::Product { up, down } => up.len() * down.len(),
             BasisStates::List(states) => states.len(),
             BasisStates::LongList(states) => states.len(),
-            BasisStates::Determinants(words) => words.len(),
+            BasisStates::Determinants([up, _]) => up.len(),
         }
     }
 
@@ -58,10 +58,7 @@ impl BasisStates {
         let list = |words: Vec<u64>| NamedArray::States(words.into());
         match self {
             BasisStates::Product { up, down } => vec![("up_states", list(up)), ("down_states", list(down))],
-            BasisStates::Determinants(words) => {
-                let column = |spin: usize| list(words.iter().map(|word| word[spin]).collect());
-                vec![("alpha_states", column(0)), ("beta_states", column(1))]
-            }
+            BasisStates::Determinants([up, down]) => vec![("alpha_states", list(up)), ("beta_states", list(down))],
             BasisStates::List(states) => vec![("states", list(states))],
             BasisStates::LongList(states) => {
                 let half = |(state, half): (usize, usize)| (states[state] >> (64 * half)) as u64;

@@ -6,12 +6,14 @@
 //! space too, where a product of two excitations by way of the space's own determinants would not be.
 //!
 //! For each α string that remains the rows that it came from are listed with the β strings that remain of them, and
-//! sorted by these; each group is one K. Work: Σ_K (rows that lead to K)², as much as H has elements.
+//! sorted by these; each group is one K. Work: Σ_K (rows that lead to K)², as much as H has elements. Full spaces take dense
+//! [panels](super::panels) in place of sorted lists.
 //!
 //! The α remainders are cut into chunks that depend on their number alone, and the chunks' matrices are added in order:
 //! the same bits for any number of threads.
 
 use super::DensityError;
+use super::panels::{Panels, Room};
 use super::removal::{Addition, Removal};
 use crate::space::Space;
 use eigenforge_runtime::Device;
@@ -55,26 +57,28 @@ pub(super) fn gram(
     products: &[Product<'_>],
     symmetric: bool,
 ) -> Result<Vec<f64>, DensityError> {
+    gram_by(space, [alpha, beta], (products, symmetric), |right| Panels::new(space, right))
+}
+
+fn gram_by(
+    space: &Space,
+    [alpha, beta]: [usize; 2],
+    (products, symmetric): (&[Product<'_>], bool),
+    panels: impl Fn(&Removal) -> Option<Panels>,
+) -> Result<Vec<f64>, DensityError> {
     let left = Removal::new(space.orbitals(), space.alpha(), alpha)?;
     let right = Removal::new(space.orbitals(), space.beta(), beta)?;
-    let (labels, remainders) = (left.labels * right.labels, left.remainders);
-    let pass = Pass { space, left: left.reversed(), right, labels, products, symmetric };
-    let (at_once, chunks) = (pass.tasks(remainders)?, CHUNKS.min(remainders));
-    let mut sum = vec![0.0; labels * labels];
-    for first in (0..chunks).step_by(at_once) {
-        let wave = first..(first + at_once).min(chunks);
-        let parts: Vec<Vec<f64>> = wave.into_par_iter().map(|chunk| pass.part(chunk, chunks, remainders)).collect();
-        sum.par_chunks_mut(labels.max(1)).enumerate().for_each(|(row, sums)| {
-            for part in &parts {
-                let part = &part[row * labels..(row + 1) * labels];
-                sums.iter_mut().zip(part).for_each(|(sum, value)| *sum += value);
-            }
-        });
-    }
-    if symmetric {
-        (0..labels).for_each(|x| (0..x).for_each(|y| sum[x * labels + y] = sum[y * labels + x]));
-    }
-    Ok(sum)
+    let (labels, remainders, panels) = (left.labels * right.labels, left.remainders, panels(&right));
+    let pass = Pass { space, left: left.reversed(), right, panels, labels, products, symmetric };
+    pass.matrix(remainders)
+}
+
+/// Tasks of so many bytes each that run at once beside what all of them share.
+fn at_once(what: &str, shared: u64, task: u64) -> Result<usize, DensityError> {
+    let host = Device::cpu();
+    host.check_memory(what, shared + task)?;
+    let room = (host.memory().free - shared) / task.max(1);
+    Ok((rayon::current_num_threads() as u64).min(room / 2).max(1) as usize)
 }
 
 /// What all tasks share.
@@ -82,15 +86,48 @@ struct Pass<'a> {
     space: &'a Space,
     left: Addition,
     right: Removal,
+    /// Where they pay.
+    panels: Option<Panels>,
     labels: usize,
     products: &'a [Product<'a>],
     symmetric: bool,
 }
 
 impl Pass<'_> {
+    /// The shares of all α remainders.
+    fn matrix(&self, remainders: usize) -> Result<Vec<f64>, DensityError> {
+        let labels = self.labels;
+        let (at_once, chunks) = (self.tasks(remainders)?, CHUNKS.min(remainders));
+        let mut sum = vec![0.0; labels * labels];
+        for first in (0..chunks).step_by(at_once) {
+            let wave = first..(first + at_once).min(chunks);
+            let parts: Vec<Vec<f64>> = wave.into_par_iter().map(|chunk| self.part(chunk, chunks, remainders)).collect();
+            sum.par_chunks_mut(labels.max(1)).enumerate().for_each(|(row, sums)| {
+                for part in &parts {
+                    let part = &part[row * labels..(row + 1) * labels];
+                    sums.iter_mut().zip(part).for_each(|(sum, value)| *sum += value);
+                }
+            });
+        }
+        if self.symmetric {
+            (0..labels).for_each(|x| (0..x).for_each(|y| sum[x * labels + y] = sum[y * labels + x]));
+        }
+        Ok(sum)
+    }
+
     /// The share of every `chunks`-th remainder, from `chunk` on.
     fn part(&self, chunk: usize, chunks: usize, remainders: usize) -> Vec<f64> {
-        let (mut part, mut origins, mut values) = (vec![0.0; self.labels * self.labels], Vec::new(), Vec::new());
+        let mut part = vec![0.0; self.labels * self.labels];
+        if let Some(panels) = &self.panels {
+            let mut room = Room::default();
+            for steps in (chunk..remainders).step_by(chunks).map(|remainder| self.left.strings(remainder)) {
+                for product in self.products {
+                    panels.add(self.space, steps, (product, self.symmetric), &mut room, &mut part);
+                }
+            }
+            return part;
+        }
+        let (mut origins, mut values) = (Vec::new(), Vec::new());
         for remainder in (chunk..remainders).step_by(chunks) {
             self.origins(remainder, &mut origins);
             for product in self.products {
@@ -104,6 +141,12 @@ impl Pass<'_> {
 
     /// As many chunks at once as there are threads and as memory has room for their matrices and lists.
     fn tasks(&self, remainders: usize) -> Result<usize, DensityError> {
+        let matrix = (self.labels * self.labels * size_of::<f64>()) as u64;
+        let what = || format!("a density matrix of {} x {0} pairs of orbitals", self.labels);
+        if let Some(panels) = &self.panels {
+            let [places, room] = panels.bytes(&self.left, remainders);
+            return at_once(&what(), matrix + places, matrix + room);
+        }
         let rows = |alpha: u32| {
             let mut rows = 0u64;
             self.space.rows_of(alpha, |_, _| rows += 1);
@@ -113,13 +156,9 @@ impl Pass<'_> {
         let origins =
             |remainder| self.left.strings(remainder).iter().map(|step| rows[step.string as usize]).sum::<u64>();
         let longest = (0..remainders).into_par_iter().map(origins).max().unwrap_or(0);
-        let matrix = (self.labels * self.labels * size_of::<f64>()) as u64;
         // A growing list is copied into one of twice the size.
         let task = matrix + 3 * longest * size_of::<Origin>() as u64;
-        let host = Device::cpu();
-        host.check_memory(&format!("a density matrix of {} x {0} pairs of orbitals", self.labels), matrix + task)?;
-        let room = (host.memory().free - matrix) / task.max(1);
-        Ok((rayon::current_num_threads() as u64).min(room / 2).max(1) as usize)
+        at_once(&what(), matrix, task)
     }
 
     /// The rows that an α remainder is of, with each of their β remainders; sorted by these.
@@ -147,6 +186,46 @@ impl Pass<'_> {
             let row = &mut part[row..row + self.labels];
             for (label, ket) in &values[if self.symmetric { first } else { 0 }..] {
                 row[*label] += bra * ket;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers in (−1, 1) without a pattern.
+    fn numbers(count: u64, seed: f64) -> Vec<f64> {
+        (0..count).map(|k| (seed + 1.7 * k as f64 + 0.3 * (k * k % 97) as f64).sin()).collect()
+    }
+
+    #[test]
+    fn panels_and_sorted_lists_give_the_same() {
+        let irreps = [1, 2, 3, 1, 4, 2];
+        let spaces = [
+            Space::full(6, 3, 3),
+            Space::full(5, 4, 1),
+            Space::full(4, 0, 2),
+            Space::full(2, 1, 1),
+            Space::full(6, 3, 2).and_then(|space| space.in_irrep(&irreps, 2)),
+            Space::excitations(6, 3, 3, 2),
+        ];
+        for space in spaces.map(Result::unwrap) {
+            let vectors = [1.0, 2.0, 3.0].map(|seed| numbers(space.len(), seed));
+            let pairs = [(0, 0, 0.7), (1, 1, 0.3), (0, 2, -0.4)];
+            let products = pairs.map(|(bra, ket, weight)| Product { bra: &vectors[bra], ket: &vectors[ket], weight });
+            for electrons in [[1, 0], [0, 1], [1, 1], [2, 0], [0, 2]] {
+                for (products, symmetric) in [(&products[..2], true), (&products[..], false)] {
+                    let both = [true, false].map(|dense| {
+                        let panels = |right: &Removal| dense.then(|| Panels::of_any(&space, right));
+                        gram_by(&space, electrons, (products, symmetric), panels).unwrap()
+                    });
+                    assert_eq!(both[0].len(), both[1].len());
+                    for (panel, list) in both[0].iter().zip(&both[1]) {
+                        assert!((panel - list).abs() < 1e-12 * space.len() as f64, "{electrons:?}: {panel} {list}");
+                    }
+                }
             }
         }
     }

@@ -15,6 +15,7 @@
 //! |---|---|
 //! | `removal` | what remains of a string when electrons leave? |
 //! | `gram` | how are a state's remainders multiplied? |
+//! | `panels` | how, where all strings meet? |
 //! | `products` | what is the average of a product of up to two electrons? |
 //! | `elements` | which elements of Γ are distinct? |
 //! | `by_spin` | what are the two-body matrices where each spin has its own orbitals? |
@@ -26,6 +27,7 @@ mod elements;
 mod error;
 mod file;
 mod gram;
+mod panels;
 mod products;
 mod removal;
 mod window;

@@ -5,6 +5,7 @@ pub(crate) mod long_vectors;
 
 use crate::error::BackendError;
 use faer::linalg::matmul::matmul;
+use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, Mat, MatMut, MatRef, Par, Side};
 
 /// A column-major matrix inside a slice.
@@ -43,6 +44,14 @@ impl<'a> View<'a> {
 pub fn multiply_add(c: &mut [f64], rows: usize, columns: usize, stride: usize, alpha: f64, a: View<'_>, b: View<'_>) {
     let c = MatMut::from_column_major_slice_with_stride_mut(c, rows, columns, stride);
     matmul(c, Accum::Add, a.matrix(), b.matrix(), alpha, Par::Seq);
+}
+
+/// The lower triangle of C += α Aᵀ A, C square and column-major; what stands above the diagonal stays.
+pub fn add_gram(c: &mut [f64], alpha: f64, a: View<'_>) {
+    let a = a.matrix();
+    let c = MatMut::from_column_major_slice_mut(c, a.ncols(), a.ncols());
+    let whole = BlockStructure::Rectangular;
+    triangular::matmul(c, BlockStructure::TriangularLower, Accum::Add, a.transpose(), whole, a, whole, alpha, Par::Seq);
 }
 
 /// U diag(s) Vᵀ of a matrix, thin; s descending.

@@ -22,6 +22,7 @@ use eigenforge_templates::ScalarType;
 use ndarray::{Array2, Array4};
 use ndarray_npy::WritableElement;
 use num_complex::Complex64;
+use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 
 impl<'p> Diagonalised<'p, f64> for MoleculeProblem {
@@ -207,14 +208,15 @@ impl<T: Orbitals + WritableElement> Properties<T> {
 }
 
 fn state_vectors(space: &Space, energies: Vec<f64>, vectors: VectorRows) -> Result<StateVectors, Error> {
-    // (α word, β word) of every row.
-    let words = |row: u64| {
-        let (up, down) = space.determinant(row);
-        Some([u64::try_from(up).ok()?, u64::try_from(down).ok()?])
+    let is_wide = |strings: &Strings| strings.words().iter().any(|word| u64::try_from(*word).is_err());
+    if is_wide(space.alpha()) || is_wide(space.beta()) {
+        return Err(Error::WideStrings { orbitals: space.orbitals() });
+    }
+    let words = |strings: &Strings, rank: fn((u32, u32)) -> u32| -> Vec<u64> {
+        let word = |row: usize| strings.words()[rank(space.ranks(row as u64)) as usize] as u64;
+        (0..space.len() as usize).into_par_iter().map(word).collect()
     };
-    let orbitals = space.orbitals();
-    let determinants: Option<Vec<[u64; 2]>> = (0..space.len()).map(words).collect();
-    let determinants = determinants.ok_or(Error::WideStrings { orbitals })?;
+    let determinants = [words(space.alpha(), |ranks| ranks.0), words(space.beta(), |ranks| ranks.1)];
     let states_of = BasisStates::Determinants(determinants);
     Ok(StateVectors { energies, vectors, states: states_of })
 }
