@@ -369,7 +369,7 @@ pub const ROWS: &[Row] = &[
     row("evolve", "checkpoint", L, &["@evolve.toml", "--device", "cpu"], &["--checkpoint", "@c-ev", "--checkpoint-every", "0"], Writes("@c-ev/state-00000001")),
     row("evolve", "checkpoint-every", L, &["@evolve.toml", "--device", "cpu"], &["--checkpoint-every", "0"], Refused(&["--checkpoint"])),
     row("evolve", "resume", L, &["@evolve.toml", "--device", "cpu", "--checkpoint", "@r-ev"], &["--resume"], Runs("energy drift")),
-    row("evolve", "checkpoint", L, &["@evolve_chain.toml"], &["--checkpoint", "@c-evc", "--checkpoint-every", "0"], Writes("@c-evc/step-00000001")),
+    row("evolve", "checkpoint", L, &["@evolve_chain.toml"], &["--checkpoint", "@c-evc", "--checkpoint-every", "0"], Writes("@c-evc/step-00000010")),
     row("evolve", "resume", L, &["@evolve_chain.toml", "--checkpoint", "@r-evc"], &["--resume"], Runs("energy drift")),
     row("evolve", "vectors", L, &["@evolve_chain.toml", "--output", "@ev-c"], &["--vectors"], Writes("@ev-c/mps.npz")),
     row("evolve", "vectors", L, &["@evolve_chain.toml"], &["--vectors"], Refused(&["--vectors", "--output"])),
