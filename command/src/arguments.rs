@@ -33,7 +33,7 @@ pub(super) enum Command {
     /// Thermal averages of a lattice model over all sectors of its ensemble: what [thermal] of the file asks for
     Thermal(CurveArguments),
     /// A state of a lattice model as a function of time: what [evolve] of the file asks for
-    Evolve(CurveArguments),
+    Evolve(EvolveArguments),
     /// Print a stage between model and machine code; no GPU needed
     Inspect(InspectArguments),
     /// Compile the kernels of a model into the cache ahead of time; no GPU needed
@@ -165,6 +165,17 @@ pub(super) struct CurveArguments {
     /// Print one JSON object, and nothing else, on standard output
     #[arg(long)]
     pub json: bool,
+}
+
+/// Of `evolve`.
+#[derive(Debug, Args)]
+pub(super) struct EvolveArguments {
+    /// What curves have.
+    #[command(flatten)]
+    pub curve: CurveArguments,
+    /// Also write the matrix-product state at the end, as mps.npz (of files with [dmrg])
+    #[arg(long)]
+    pub vectors: bool,
 }
 
 #[derive(Debug, Args)]

@@ -2,7 +2,7 @@
 //! [`eigenforge::thermal`] and [`eigenforge::evolve`] do the work.
 
 use super::VerbEnd;
-use super::arguments::CurveArguments;
+use super::arguments::{CurveArguments, EvolveArguments};
 use super::error::CommandError;
 use super::output::{self, print};
 use super::output_folder;
@@ -14,7 +14,7 @@ use eigenforge::input::{InputError, InputFile, ModelFile};
 use eigenforge::problem::Family;
 use eigenforge::problem::run::RunContext;
 use eigenforge::processes::World;
-use eigenforge::report::CurveReport;
+use eigenforge::report::{CurveReport, MATRIX_PRODUCTS};
 use eigenforge::spectrum::spectrum;
 use eigenforge::thermal::thermal;
 use eigenforge_runtime::say;
@@ -30,6 +30,8 @@ struct CurveVerb<R> {
     make: fn(InputFile, &RunContext) -> Result<R, Error>,
     /// Whether chains of DMRG have it.
     of_chains: bool,
+    /// Whether the command line asks for the state at the end.
+    vectors: bool,
 }
 
 /// The file of a lattice model, which [`run`] has made sure of.
@@ -50,19 +52,21 @@ fn evolution_of(file: InputFile, context: &RunContext) -> Result<EvolutionRecord
 /// Runs `eigenforge spectrum`.
 pub(super) fn run_spectrum(arguments: &CurveArguments) -> Result<VerbEnd, CommandError> {
     let (read, make) = (InputFile::read, |file, context: &RunContext| spectrum(lattice_file(file), context));
-    run(arguments, CurveVerb { name: "spectrum", result: "a spectrum", read, make, of_chains: false })
+    run(arguments, CurveVerb { name: "spectrum", result: "a spectrum", read, make, of_chains: false, vectors: false })
 }
 
 /// Runs `eigenforge thermal`.
 pub(super) fn run_thermal(arguments: &CurveArguments) -> Result<VerbEnd, CommandError> {
     let (read, make) = (InputFile::read, |file, context: &RunContext| thermal(lattice_file(file), context));
-    run(arguments, CurveVerb { name: "thermal", result: "a thermal average", read, make, of_chains: false })
+    let verb = CurveVerb { name: "thermal", result: "a thermal average", read, make, of_chains: false, vectors: false };
+    run(arguments, verb)
 }
 
 /// Runs `eigenforge evolve`.
-pub(super) fn run_evolve(arguments: &CurveArguments) -> Result<VerbEnd, CommandError> {
-    let read = InputFile::read_evolving;
-    run(arguments, CurveVerb { name: "evolve", result: "an evolution", read, make: evolution_of, of_chains: true })
+pub(super) fn run_evolve(arguments: &EvolveArguments) -> Result<VerbEnd, CommandError> {
+    let (read, make, vectors) = (InputFile::read_evolving, evolution_of as fn(_, &_) -> _, arguments.vectors);
+    let verb = CurveVerb { name: "evolve", result: "an evolution", read, make, of_chains: true, vectors };
+    run(&arguments.curve, verb)
 }
 
 fn run<R: CurveReport>(arguments: &CurveArguments, verb: CurveVerb<R>) -> Result<VerbEnd, CommandError> {
@@ -83,8 +87,24 @@ fn run<R: CurveReport>(arguments: &CurveArguments, verb: CurveVerb<R>) -> Result
             return Err(Error::not_of_family(Family::from_file(&file), verb.name, why).into());
         }
     };
+    let mut file = file;
+    let mut names = R::FILES.to_vec();
+    match &mut file {
+        InputFile::Dmrg(file) => {
+            file.model.output.vectors |= verb.vectors;
+            names.extend(file.model.output.vectors.then_some(MATRIX_PRODUCTS));
+        }
+        _ if verb.vectors => {
+            let why = "only matrix-product states are written at the end: leave --vectors out, or add [dmrg]";
+            return Err(Error::not_of_family(Family::Lattice, "--vectors of evolve", why).into());
+        }
+        _ => {}
+    }
     let folder = arguments.output.clone().or_else(|| file.output().and_then(|output| output.folder.clone()));
-    let _output = output_folder::lock(folder.as_deref(), &R::FILES)?;
+    if names.len() > R::FILES.len() && folder.is_none() {
+        return Err(CommandError::VectorsWithoutFolder);
+    }
+    let _output = output_folder::lock(folder.as_deref(), &names)?;
     heed_signals(HINT);
     let display = Arc::new(Display::new(arguments.json));
     let context = RunContext {

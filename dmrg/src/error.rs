@@ -171,7 +171,7 @@ pub enum DmrgError {
         /// The folder.
         folder: PathBuf,
         /// What differs.
-        what: &'static str,
+        what: String,
         /// This run's.
         expected: String,
         /// The checkpoint's.

@@ -91,7 +91,7 @@ pub use chain::units::Units;
 pub use eigenforge_runtime::solvers::lean::{BasisChoice, TextChoice};
 pub use engine::card::most_targets;
 pub use error::DmrgError;
-pub use evolution::{ChainEvolution, ChainPoint, ChainStart, ChainSteps, evolve_chain};
+pub use evolution::{ChainEvolution, ChainEvolved, ChainPoint, ChainStart, ChainSteps, evolve_chain};
 pub use matrix_product::{MatrixProductState, SiteTensor, SiteTensorBlock};
 pub use measure::CutRecord;
 pub use memory::forecast::Forecast;

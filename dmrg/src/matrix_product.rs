@@ -45,6 +45,8 @@ pub struct MatrixProductState {
     pub tensors: Vec<SiteTensor>,
     /// For the bonds from the left end to the right one, the charges of the part to the left in each state.
     pub bonds: Vec<Vec<Vec<i32>>>,
+    /// The imaginary part of the first tensor's values, in their order; empty of a real state. All other tensors are real.
+    pub imaginary: Vec<f64>,
 }
 
 impl Chain {
@@ -95,11 +97,11 @@ impl MatrixProductState {
         chain: &Chain,
         isometries: &[Isometry<E::Buffer>],
     ) -> Result<MatrixProductState, DmrgError> {
-        let end = Sectors::end();
+        let (end, auxiliary) = (Sectors::end(), chain.sites - chain.order.len());
         let mut tensors = Vec::new();
         for (p, isometry) in isometries.iter().enumerate() {
             let behind = isometries.get(p + 1).map_or(&end, |next| &next.kept);
-            let enlarged = chain.enlarge(Side::Right, behind, p + 1);
+            let enlarged = chain.enlarge(Side::Right, behind, p + auxiliary + 1);
             let (lefts, rights) = (starts(&isometry.kept), starts(behind));
             let data = engine.download(&isometry.data)?;
             let (mut blocks, mut values) = (Vec::new(), Vec::new());
@@ -119,18 +121,35 @@ impl MatrixProductState {
                     }
                 }
             }
-            let charges = chain.site(p).charges().iter().map(|own| chain.listed(*own)).collect();
+            let charges = chain.site(p + auxiliary).charges().iter().map(|own| chain.listed(*own)).collect();
             tensors.push(SiteTensor { site: chain.order[p], charges, blocks, values });
         }
         let kept = isometries.iter().map(|isometry| &isometry.kept).chain([&end]);
-        Ok(MatrixProductState { tensors, bonds: kept.map(|sectors| bond(chain, sectors)).collect() })
+        let bonds = kept.map(|sectors| bond(chain, sectors)).collect();
+        Ok(MatrixProductState { tensors, bonds, imaginary: Vec::new() })
     }
 
-    /// ⟨self|other⟩ of two states of one chain.
+    /// ⟨self|other⟩ of two states of one chain: real and imaginary part.
     ///
     /// # Errors
     /// What is different of the two chains.
-    pub fn overlap(&self, other: &MatrixProductState) -> Result<f64, &'static str> {
+    pub fn overlap(&self, other: &MatrixProductState) -> Result<[f64; 2], &'static str> {
+        let [own, there] = [self, other].map(|state| state.tensors.first().map_or(&[][..], |first| &first.values));
+        let mut sum = [self.overlap_from(other, own, there)?, 0.0];
+        if !self.imaginary.is_empty() && !other.imaginary.is_empty() {
+            sum[0] += self.overlap_from(other, &self.imaginary, &other.imaginary)?;
+        }
+        if !other.imaginary.is_empty() {
+            sum[1] += self.overlap_from(other, own, &other.imaginary)?;
+        }
+        if !self.imaginary.is_empty() {
+            sum[1] -= self.overlap_from(other, &self.imaginary, there)?;
+        }
+        Ok(sum)
+    }
+
+    /// The overlap with these values in the first tensors.
+    fn overlap_from(&self, other: &MatrixProductState, first: &[f64], of_other: &[f64]) -> Result<f64, &'static str> {
         let [own, there] = [self, other].map(|state| state.tensors.iter().map(|tensor| (tensor.site, &tensor.charges)));
         if !own.eq(there) {
             return Err("sites, their order, their states or charges");
@@ -141,6 +160,7 @@ impl MatrixProductState {
         // Row by row, states of this by those of the other.
         let mut overlaps = vec![1.0];
         for (p, (own, there)) in self.tensors.iter().zip(&other.tensors).enumerate() {
+            let (values, of_other) = if p == 0 { (first, of_other) } else { (&own.values[..], &there.values[..]) };
             let [_, width] = [self, other].map(|state| state.bonds[p].len());
             let [rows, columns] = [self, other].map(|state| state.bonds[p + 1].len());
             let mut next = vec![0.0; rows * columns];
@@ -154,10 +174,10 @@ impl MatrixProductState {
                         let mut row = vec![0.0; b.right.len()];
                         for (j, m) in b.left.clone().enumerate() {
                             let factor = overlaps[l * width + m];
-                            let from = &there.values[b.first + j * b.right.len()..][..b.right.len()];
+                            let from = &of_other[b.first + j * b.right.len()..][..b.right.len()];
                             row.iter_mut().zip(from).for_each(|(sum, value)| *sum += factor * value);
                         }
-                        let from = &own.values[a.first + i * a.right.len()..][..a.right.len()];
+                        let from = &values[a.first + i * a.right.len()..][..a.right.len()];
                         for (r, value) in a.right.clone().zip(from) {
                             let to = &mut next[r * columns + b.right.start..][..b.right.len()];
                             to.iter_mut().zip(&row).for_each(|(sum, own)| *sum += value * own);

@@ -3,6 +3,7 @@
 //! In: a file with `[dmrg]` and `[evolve]`. Out: an [`EvolutionRecord`] with a [`ChainEvolutionRecord`]. The states are complex, with an
 //! auxiliary site ([`Chain::with_phases`]), but for imaginary time of a real H.
 
+use super::checkpoint::checkpoint_settings;
 use super::measures::{known_measures, refused_key};
 use super::record::{ChainEvolutionRecord, EvolutionRecord, RecordedAverages, RecordedEntropy};
 use super::start::occupied;
@@ -16,12 +17,12 @@ use crate::input::{
 };
 use crate::observable;
 use crate::operator::SiteKind;
-use crate::problem::run::RunContext;
+use crate::problem::run::{CheckpointRequest, RunContext, setting};
 use crate::problem::written_state;
 use crate::report::{ClusterRecord, ModelRecord, SCHEMA};
 use eigenforge_runtime::Device;
 use eigenforge_runtime::backend::BoundedHostBackend;
-use eigenforge_runtime::solvers::TimeAxis;
+use eigenforge_runtime::solvers::{CheckpointOptions, TimeAxis};
 use std::time::Instant;
 
 /// Lines that say how far a run is, at most.
@@ -69,7 +70,10 @@ pub fn chain_evolution(file: &DmrgFile, context: &RunContext) -> Result<Evolutio
         tolerance: spec.tolerance,
         axis: if spec.imaginary { TimeAxis::Imaginary } else { TimeAxis::Real },
         observables,
+        state: file.model.output.vectors,
+        checkpoint: None,
     };
+    let options = ChainEvolution { checkpoint: checkpoint(file, spec, &options, context), ..options };
     let until = spec.times.last().copied().unwrap_or(0.0);
     let between = spec.times.len().div_ceil(MOST_LINES);
     let mut points: Vec<ChainPoint> = Vec::new();
@@ -80,12 +84,13 @@ pub fn chain_evolution(file: &DmrgFile, context: &RunContext) -> Result<Evolutio
         }
         points.push(point);
     };
-    let steps = evolve_chain(&chain, &start.state, &options, visit).map_err(|error| of_start(file, spec, error))?;
+    let evolved = evolve_chain(&chain, &start.state, &options, visit).map_err(|error| of_start(file, spec, error))?;
+    let (steps, state) = (evolved.steps, evolved.state);
     context.observer.finished();
     let warnings: Vec<String> = start.warnings.into_iter().chain(faults(&steps, spec.tolerance)).collect();
     let entropies = spec.entropy.iter().zip(&cuts).map(|(sites, cut)| RecordedEntropy {
         sites: sites.clone(),
-        values: points.iter().map(|point| cut.map_or(0.0, |cut| point.cuts[cut - 1].entropy)).collect(),
+        values: points.iter().map(|point| cut.map_or(0.0, |cut| point.cut_entropies[cut - 1])).collect(),
     });
     let averages = options.observables.iter().map(|observable| RecordedAverages {
         name: observable.name.clone(),
@@ -133,10 +138,26 @@ pub fn chain_evolution(file: &DmrgFile, context: &RunContext) -> Result<Evolutio
             exponentials: steps.bound,
             missing: steps.missing,
             stop_time: steps.stop_time,
-            cut_entropies: points.iter().map(|point| point.cuts.iter().map(|cut| cut.entropy).collect()).collect(),
+            cut_entropies: points.iter().map(|point| point.cut_entropies.clone()).collect(),
         }),
+        state,
         warnings,
     })
+}
+
+/// Where the evolution is saved, with what must be the same where it goes on.
+fn checkpoint(
+    file: &DmrgFile,
+    spec: &EvolveSpec,
+    options: &ChainEvolution,
+    context: &RunContext,
+) -> Option<CheckpointOptions> {
+    let CheckpointRequest { folder, seconds, resume } = context.checkpoint.clone()?;
+    let mut settings = checkpoint_settings(&file.model, spec, &options.observables);
+    settings.push(setting("step", options.step));
+    settings.push(setting("states", options.states));
+    settings.push(setting("discarded", options.discarded));
+    Some(CheckpointOptions { folder, every_seconds: seconds, resume, settings, ..CheckpointOptions::default() })
 }
 
 /// What has no evolution of a chain.

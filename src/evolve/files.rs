@@ -1,4 +1,4 @@
-//! The files of an evolution: report.json, evolution.npz, evolution.csv, evolution.svg.
+//! The files of an evolution: report.json, evolution.npz, evolution.csv, evolution.svg; mps.npz of a chain with `--vectors`.
 //!
 //! In: an [`EvolutionRecord`], a folder. Out: the files. evolution.npz (NumPy: `numpy.load("evolution.npz")`) has
 //!
@@ -14,7 +14,7 @@ use super::record::EvolutionRecord;
 use crate::files::publish;
 use crate::observable::Average;
 use crate::report::plot::{Axis, Series, Style, chart, picture};
-use crate::report::{CurveReport, ReportError};
+use crate::report::{CurveReport, ReportError, write_matrix_products};
 use ndarray::{Array1, Array2, Array3};
 use ndarray_npy::NpzWriter;
 use num_complex::Complex64;
@@ -89,6 +89,11 @@ impl CurveReport for EvolutionRecord {
                 .and_then(|()| npz.finish().map(drop))
                 .map_err(|source| ReportError::Arrays { file: path.into(), source })
         })
+    }
+
+    fn write_states(&self, folder: &Path) -> Result<Option<PathBuf>, ReportError> {
+        let energy = self.energy.last().copied().into_iter().collect::<Vec<f64>>();
+        self.state.as_ref().map(|state| write_matrix_products(folder, &energy, std::slice::from_ref(state))).transpose()
     }
 
     fn to_csv(&self) -> String {

@@ -10,6 +10,7 @@
 //! ψ(t) = exp(−iHt) ψ(0) with ħ = 1, or with `imaginary` exp(−Ht) ψ(0) of length 1. The echo is |⟨ψ(0)|ψ(t)⟩|². Entropies are −tr ρ ln ρ.
 
 mod chain;
+mod checkpoint;
 mod device;
 mod files;
 mod hamiltonian;

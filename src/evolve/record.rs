@@ -1,5 +1,6 @@
 //! What an evolution leaves behind: printed for people, as JSON for programs.
 
+use crate::dmrg::MatrixProductState;
 use crate::observable::Average;
 use crate::report::{ClusterRecord, KernelRecord, ModelRecord};
 use crate::words::grouped;
@@ -67,6 +68,9 @@ pub struct EvolutionRecord {
     /// Of a matrix-product state what truncations and steps may have cost; else `null`.
     #[serde(default)]
     pub chain: Option<ChainEvolutionRecord>,
+    /// The matrix-product state at the end, if it is to be written; no part of the report.
+    #[serde(skip)]
+    pub state: Option<MatrixProductState>,
     /// What a careful reader must know.
     pub warnings: Vec<String>,
 }

@@ -2,6 +2,7 @@
 //!
 //! In: a file with `[evolve]`, a [`RunContext`]. Out: an [`EvolutionRecord`].
 
+use super::checkpoint::checkpoint_settings;
 use super::device::RunDevice;
 use super::hamiltonian::driven_model;
 use super::measures::measures;
@@ -9,8 +10,8 @@ use super::record::{EvolutionRecord, RecordedAverages, RecordedEntropy};
 use super::start::start_state;
 use crate::Error;
 use crate::exact::{DrivenModel, EvolutionMeasures, EvolutionPoint, evolve_driven_model, evolve_model};
-use crate::input::{EvolveSpec, Family, InputProblem, ModelFile, StartSpec, Wrong};
-use crate::problem::run::{CheckpointRequest, ChosenDevice, RunContext, choose_device, operators_setting, setting};
+use crate::input::{EvolveSpec, Family, InputProblem, ModelFile, Wrong};
+use crate::problem::run::{CheckpointRequest, ChosenDevice, RunContext, choose_device};
 use crate::problem::{LatticeProblem, Problem};
 use crate::report::{ClusterRecord, KernelRecord, ModelRecord, SCHEMA};
 use eigenforge_runtime::Device;
@@ -113,6 +114,7 @@ pub fn evolution(file: ModelFile, context: &RunContext) -> Result<EvolutionRecor
         kernels: KernelRecord::list(&chosen.device),
         seconds: [start_seconds, started.elapsed().as_secs_f64()],
         chain: None,
+        state: None,
         warnings,
     })
 }
@@ -125,41 +127,8 @@ fn checkpoint(
     context: &RunContext,
 ) -> Result<Option<CheckpointOptions>, Error> {
     let Some(CheckpointRequest { folder, seconds, resume }) = context.checkpoint.clone() else { return Ok(None) };
-    let text = |span: &std::ops::Range<usize>| problem.file.text.get(span.clone()).unwrap_or_default().to_string();
-    let drives = problem.file.driven.iter().flat_map(|driven| &driven.drives);
-    let drives: Vec<String> = drives.map(|drive| format!("{} = {:?}", drive.key, drive.function.to_string())).collect();
-    let record: Vec<&str> = spec.record.iter().map(|(name, _)| name.as_str()).collect();
-    let hash = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
-    // Another text of the same name is another observable, and another file of the same path another start.
-    let start_file = match &spec.start {
-        StartSpec::Model { path, .. } | StartSpec::Vectors { path, .. } => {
-            std::fs::read(path).map_or_else(|error| error.to_string(), |bytes| hash(&bytes))
-        }
-        StartSpec::Occupied { .. } | StartSpec::Levels(_) | StartSpec::Orbitals => "none".into(),
-    };
-    let settings = vec![
-        ("start".into(), text(&spec.start_span)),
-        ("start file".into(), start_file),
-        operators_setting("observables' operators", wanted.observables.iter().flat_map(|own| &own.operators)),
-        ("times".into(), times_text(&spec.times)),
-        setting("tolerance", spec.tolerance),
-        setting("record", record),
-        setting("entropy", &spec.entropy),
-        setting("imaginary", spec.imaginary),
-        setting("vector_potential", spec.vector_potential),
-        ("H(t)".into(), drives.join(", ")),
-    ];
+    let settings = checkpoint_settings(&problem.file, spec, &wanted.observables);
     Ok(Some(CheckpointOptions { folder, every_seconds: seconds, resume, identity: problem.identity()?, settings }))
-}
-
-/// Times in few words where they are equally spaced.
-fn times_text(times: &[f64]) -> String {
-    let (count, last) = (times.len(), times[times.len() - 1]);
-    let is_even = times
-        .iter()
-        .enumerate()
-        .all(|(k, time)| (time * (count - 1) as f64 - last * k as f64).abs() <= 1e-12 * last * count as f64);
-    if is_even { format!("{count} from 0 to {last}") } else { format!("{times:?}") }
 }
 
 /// What has no evolution.

@@ -148,7 +148,8 @@ fn overlaps_of_products(files: &[VectorFile; 2]) -> Result<Array2<Complex64>, Ov
                 let why = format!("its chain is not that of {}: {what} differ", a.path.display());
                 OverlapError::Read { file: b.path.clone(), why }
             };
-            overlaps[[i, j]] = own.overlap(other).map_err(differ)?.into();
+            let [re, im] = own.overlap(other).map_err(differ)?;
+            overlaps[[i, j]] = Complex64::new(re, im);
         }
     }
     Ok(overlaps)

@@ -24,6 +24,14 @@ pub trait CurveReport: Serialize + Sized {
     /// A file that cannot be written.
     fn write_arrays(&self, path: &Path) -> Result<PathBuf, ReportError>;
 
+    /// Writes the states that the file or the command line asks for, and returns the path; unless written, there are none.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    fn write_states(&self, _folder: &Path) -> Result<Option<PathBuf>, ReportError> {
+        Ok(None)
+    }
+
     /// The table, with all digits.
     fn to_csv(&self) -> String;
 
@@ -47,11 +55,13 @@ pub trait CurveReport: Serialize + Sized {
     /// A folder that cannot be made or written.
     fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, ReportError> {
         let [report, arrays, table, picture] = Self::FILES.map(|name| folder.join(name));
-        Ok(vec![
+        let mut written = vec![
             text_file(&report, &(self.to_json()? + "\n"))?,
             self.write_arrays(&arrays)?,
             text_file(&table, &self.to_csv())?,
             text_file(&picture, &self.svg()?)?,
-        ])
+        ];
+        written.extend(self.write_states(folder)?);
+        Ok(written)
     }
 }

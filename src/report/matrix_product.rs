@@ -6,7 +6,7 @@
 //! * `charges_P`, i64 \[d, c\], of position P: the charges of each state of the site;
 //! * `bond_K_B`, i64 \[D, c\], of bond B of state K, 0 the left end: the charges of everything to its left in each state of the bond;
 //! * `blocks_K_P`, i64 \[n, 6\], and `values_K_P`, f64: the tensor B\[l, s, r\] of position P of state K in blocks, a row (s, first l, number of l,
-//!   first r, number of r, first value) each; values are row by row, l by r.
+//!   first r, number of r, first value) each; values are row by row, l by r. Of a complex state `values_K_0` is of complex128.
 //!
 //! States are right-canonical, Σ_sr B\[l, s, r\] B\[l', s, r\] = δ_ll', and of length 1. Charges are those that the run fixes, in the order of its
 //! `sector`, behind them the irrep if there is one. States of sites, and signs: dmrg/src/chain/site.rs.
@@ -15,12 +15,13 @@ use super::{ReportError, publish};
 use crate::dmrg::{MatrixProductState, SiteTensor, SiteTensorBlock};
 use ndarray::{Array1, Array2};
 use ndarray_npy::{NpzReader, NpzWriter, ReadNpzError, ReadableElement, WriteNpzError};
+use num_complex::Complex64;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 /// The name of the file in a run's folder.
-pub(crate) const MATRIX_PRODUCTS: &str = "mps.npz";
+pub const MATRIX_PRODUCTS: &str = "mps.npz";
 
 fn table(rows: &[Vec<i32>]) -> Array2<i64> {
     let columns = rows.first().map_or(0, Vec::len);
@@ -59,7 +60,14 @@ pub(crate) fn write_matrix_products(
                     };
                     let rows: Vec<[i64; 6]> = tensor.blocks.iter().map(row).collect();
                     npz.add_array(format!("blocks_{k}_{p}"), &Array2::from(rows))?;
-                    npz.add_array(format!("values_{k}_{p}"), &Array1::from(tensor.values.clone()))?;
+                    let name = format!("values_{k}_{p}");
+                    if p == 0 && !state.imaginary.is_empty() {
+                        let pairs = tensor.values.iter().zip(&state.imaginary);
+                        let values = pairs.map(|(re, im)| Complex64::new(*re, *im));
+                        npz.add_array(name, &Array1::from_iter(values))?;
+                    } else {
+                        npz.add_array(name, &Array1::from(tensor.values.clone()))?;
+                    }
                 }
             }
             npz.finish().map(drop)
@@ -100,11 +108,18 @@ fn charges(npz: &mut NpzReader<File>, name: &str) -> Result<Vec<Vec<i32>>, Strin
 fn read_state(npz: &mut NpzReader<File>, sites: &[i64], k: usize) -> Result<MatrixProductState, String> {
     let bonds = (0..=sites.len()).map(|b| charges(npz, &format!("bond_{k}_{b}")));
     let bonds = bonds.collect::<Result<Vec<_>, _>>()?;
-    let mut tensors = Vec::new();
+    let (mut tensors, mut imaginary) = (Vec::new(), Vec::new());
     for (p, site) in sites.iter().enumerate() {
         let own = charges(npz, &format!("charges_{p}"))?;
         let name = format!("blocks_{k}_{p}");
-        let values: Vec<f64> = list(npz, &format!("values_{k}_{p}"))?;
+        let of_values = format!("values_{k}_{p}");
+        let values: Vec<f64> = match list::<Complex64>(npz, &of_values) {
+            Ok(values) if p == 0 => {
+                imaginary = values.iter().map(|value| value.im).collect();
+                values.iter().map(|value| value.re).collect()
+            }
+            _ => list(npz, &of_values)?,
+        };
         let block = |row: Vec<i64>| {
             let numbers = row.into_iter().map(|number| usize::try_from(number).ok()).collect::<Option<Vec<usize>>>()?;
             let [state, left, lefts, right, rights, first] = <[usize; 6]>::try_from(numbers).ok()?;
@@ -120,5 +135,5 @@ fn read_state(npz: &mut NpzReader<File>, sites: &[i64], k: usize) -> Result<Matr
         let site = usize::try_from(*site).map_err(|_| "its array `sites` has a negative number".to_string())?;
         tensors.push(SiteTensor { site, charges: own, blocks, values });
     }
-    Ok(MatrixProductState { tensors, bonds })
+    Ok(MatrixProductState { tensors, bonds, imaginary })
 }

@@ -175,6 +175,41 @@ fn runs_that_lose_too_much_say_so() {
     assert!(found["warnings"][0].as_str().unwrap().contains("take a smaller `step`"), "{}", found["warnings"]);
 }
 
+/// The state at the end is a start: two runs one after the other are one; `overlap` has the echo; a search for real states refuses it.
+#[test]
+fn a_state_at_the_end_is_written() {
+    let keys = |start: &str, until: f64| {
+        text_of(
+            CHAIN,
+            "states = 16",
+            &format!("start = {start}\nuntil = {until:?}\ntimes = 2\nstep = 0.05\nrecord = [\"sz\"]\n"),
+        )
+    };
+    let neel = "{ up = [0, 2, 4] }";
+    let (folder, path) = model_file(&keys(neel, 1.0));
+    let whole = evolved(&path, 0);
+    let write = |text: String, to: &str| {
+        std::fs::write(&path, text).unwrap();
+        let to = folder.path().join(to);
+        let output = run(&["evolve", path.to_str().unwrap(), "--vectors", "--output", to.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        to
+    };
+    let half = write(keys(neel, 0.5), "half");
+    let next = write(keys("{ vectors = \"half/mps.npz\" }", 0.5), "next");
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(next.join("report.json")).unwrap()).unwrap();
+    let last = |report: &Value| report["averages"][0]["values"][1].clone();
+    assert!(distance(&last(&whole), &last(&report)) < 1e-6, "{} {}", last(&whole), last(&report));
+    let output = run(&["overlap", half.to_str().unwrap(), next.to_str().unwrap(), "--json"]);
+    let found: Value = serde_json::from_str(stdout(&output)).unwrap();
+    // ⟨ψ(½)|ψ(1)⟩ = ⟨ψ(0)|ψ(½)⟩.
+    assert!((numbers(&found["weights"])[0] - numbers(&report["echo"])[1]).abs() < 1e-8, "{found} {report}");
+    std::fs::write(&path, format!("{CHAIN}[dmrg]\nstates = 16\nstart = {{ vectors = \"half/mps.npz\" }}\n")).unwrap();
+    let output = run(&["solve", path.to_str().unwrap(), "--device", "cpu"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+    assert!(words(&stderr(&output)).contains("a real state, found a complex one"), "{}", stderr(&output));
+}
+
 /// The same state by local states, by another file and by a written state, which `solve` also begins from and reads off.
 #[test]
 fn written_states_are_starts() {

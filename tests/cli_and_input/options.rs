@@ -123,6 +123,9 @@ impl Inputs {
         let small = spins.replace("size = 8", "size = 6\nboundary = \"periodic\"");
         let evolve = "[evolve]\nstart = { up = [0, 2, 4] }\nuntil = 1.0\ntimes = 3\n";
         write("evolve.toml", &format!("{small}[sector]\ntwo_sz = 0\n{evolve}"));
+        let open = small.replace("periodic", "open");
+        let steps = "step = 0.1\ntolerance = 1e-4\n";
+        write("evolve_chain.toml", &format!("{open}[sector]\ntwo_sz = 0\n[dmrg]\nstates = 16\n{evolve}{steps}"));
         write("spectrum.toml", &format!("{small}[sector]\ntwo_sz = 0\n{window}"));
         write("thermal.toml", &format!("{small}[thermal]\ntemperatures = [0.1, 1.0]\n"));
         let integrals = root().join("tests/data/ci/H2O_sto3g_0.96.FCIDUMP");

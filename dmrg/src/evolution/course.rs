@@ -1,19 +1,24 @@
 //! The steps of an evolution, and what is read off between them.
 
 use super::ChainStart;
+use super::checkpoint::EvolutionSaver;
+use super::end_state::end_state;
+use super::progress::{ChainPoint, ChainSteps, Growth, SavedCourse};
+use super::start::FirstBond;
 use super::step::MovingState;
 use crate::block::truncate::TruncationLimits;
 use crate::chain::Chain;
 use crate::error::DmrgError;
+use crate::matrix_product::MatrixProductState;
+use crate::measure;
 use crate::measure::observed::ObservedPlan;
-use crate::measure::{self, CutRecord};
 use crate::options::Options;
 use crate::sweep::reference::ReferenceState;
 use crate::sweep::sweeper::Sweeper;
-use eigenforge_core::observable::{Averages, Observable};
+use eigenforge_core::observable::Observable;
 use eigenforge_runtime::backend::Backend;
 use eigenforge_runtime::interrupt;
-use eigenforge_runtime::solvers::TimeAxis;
+use eigenforge_runtime::solvers::{CheckpointOptions, TimeAxis};
 
 /// What is wanted of an evolution.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,55 +37,19 @@ pub struct ChainEvolution {
     pub axis: TimeAxis,
     /// What is averaged.
     pub observables: Vec<Observable>,
+    /// Whether the state at the end is wanted.
+    pub state: bool,
+    /// Where the run is saved between two steps. Its `identity` is not read: the chain says which it is.
+    pub checkpoint: Option<CheckpointOptions>,
 }
 
-/// A chain at a time.
+/// The end of an evolution.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ChainPoint {
-    /// The time.
-    pub time: f64,
-    /// ⟨H⟩.
-    pub energy: f64,
-    /// ⟨ψ(0)|ψ(t)⟩, real and imaginary part.
-    pub overlap: [f64; 2],
-    /// ln ‖exp(−Ht) ψ(0)‖ in imaginary time, else 0.
-    pub log_norm: f64,
-    /// Averages of the observables.
-    pub averages: Averages,
-    /// The cuts from left to right: entropies and the largest weights.
-    pub cuts: Vec<CutRecord>,
-    /// What the steps so far may have cost.
+pub struct ChainEvolved {
+    /// What the steps took, and what they may have cost.
     pub steps: ChainSteps,
-}
-
-/// What steps took, and what they may have cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ChainSteps {
-    /// Steps.
-    pub steps: usize,
-    /// Products with H of a bond or a site.
-    pub products: usize,
-    /// The most complex states at a bond.
-    pub states: usize,
-    /// Weight that truncations dropped, all together.
-    pub discarded: f64,
-    /// Bounds of the exponentials of bonds, all together.
-    pub bound: f64,
-    /// Estimate of ‖ψ − exact‖ by the length of the steps, from some of them.
-    pub splitting: f64,
-    /// Weight that states would get within a step which blocks lack, for terms on sites that are no neighbours, all together.
-    pub missing: f64,
-    /// In imaginary time ‖ψ − exact‖ by all of these, each as it has grown since.
-    pub grown: Option<f64>,
-    /// The time at which the weight passed the tolerance, if it did.
-    pub stop_time: Option<f64>,
-}
-
-impl ChainSteps {
-    /// Estimate of ‖ψ − exact‖.
-    pub fn error(&self) -> f64 {
-        self.grown.unwrap_or((self.discarded + self.missing).sqrt() + self.bound + self.splitting)
-    }
+    /// ψ at the end, if it was asked for.
+    pub state: Option<MatrixProductState>,
 }
 
 /// Part of the tolerance that truncations to less than the allowed states drop altogether.
@@ -129,6 +98,20 @@ impl ChainEvolution {
         ((to - from) / self.step * (1.0 - 1e-12)).ceil().max(1.0)
     }
 
+    /// ψ at time 0, with the limits of its truncations and exponentials.
+    fn moving_state<'c>(&self, chain: &'c Chain, first: FirstBond) -> Result<MovingState<'c>, DmrgError> {
+        // Each step truncates every bond there and back.
+        let truncations = 2.0 * self.steps().max(1.0) * chain.sites as f64;
+        let usual = match self.axis {
+            TimeAxis::Real => SMALL_PART * self.tolerance / truncations,
+            TimeAxis::Imaginary => ROUNDING,
+        };
+        let discarded = self.discarded.unwrap_or(usual);
+        let limits = TruncationLimits { most: self.states, least: 1, discarded, factored: None };
+        let precision = (EXPONENTIALS * self.tolerance.sqrt() / (2.0 * truncations)).clamp(1e-14, 1e-8);
+        MovingState::new(chain, first, self.axis, limits, precision)
+    }
+
     /// All steps.
     fn steps(&self) -> f64 {
         let times = || std::iter::once(0.0).chain(self.times.iter().copied());
@@ -139,40 +122,19 @@ impl ChainEvolution {
 /// Steps of a run at most.
 const MOST_STEPS: f64 = 1e7;
 
-/// What the length of steps costs.
-#[derive(Default)]
-struct Splitting {
-    /// Of all steps before the last trial.
-    before: f64,
-    /// Of the step that was tried last.
-    last: f64,
-    /// Steps since.
-    since: f64,
-}
-
-impl Splitting {
-    fn tried(&mut self, error: f64) {
-        // The larger of both ends for the steps between.
-        self.before += self.since * self.last.max(error);
-        (self.last, self.since) = (error, 0.0);
-    }
-
-    fn error(&self) -> f64 {
-        self.before + self.since * self.last
-    }
-}
-
 /// Evolves a state; the visitor sees it at each of the times, until the weight that is dropped passes the tolerance.
 ///
 /// # Errors
-/// Options out of their range; a start that is not in the sector or of another chain; numbers that are not finite.
+/// Options out of their range; a start that is not in the sector or of another chain; numbers that are not finite; a checkpoint of another
+/// run; a signal.
 pub fn evolve_chain(
     chain: &Chain,
     start: &ChainStart,
     options: &ChainEvolution,
     mut visit: impl FnMut(ChainPoint),
-) -> Result<ChainSteps, DmrgError> {
+) -> Result<ChainEvolved, DmrgError> {
     options.check()?;
+    let (mut saver, saved) = EvolutionSaver::open(options.checkpoint.as_ref(), chain)?;
     let first = match start {
         ChainStart::Product(levels) => {
             let along: Vec<usize> = chain.order.iter().filter_map(|site| levels.get(*site).copied()).collect();
@@ -181,55 +143,58 @@ pub fn evolve_chain(
         ChainStart::State(state) => chain.written_state(state)?,
     };
     let (scale, all) = (chain.units.scale, options.steps().max(1.0));
-    // Each step truncates every bond there and back.
-    let truncations = 2.0 * all * chain.sites as f64;
-    let usual = match options.axis {
-        TimeAxis::Real => SMALL_PART * options.tolerance / truncations,
-        TimeAxis::Imaginary => ROUNDING,
-    };
-    let discarded = options.discarded.unwrap_or(usual);
-    let limits = TruncationLimits { most: options.states, least: 1, discarded, factored: None };
-    let precision = (EXPONENTIALS * options.tolerance.sqrt() / (2.0 * truncations)).clamp(1e-14, 1e-8);
-    let mut state = MovingState::new(chain, first, options.axis, limits, precision)?;
+    let mut state = options.moving_state(chain, first)?;
+    let references = state.snapshot()?.references()?;
     let plan = ObservedPlan::new(chain, &options.observables)?;
-    let second = options.times.iter().find(|time| **time > 0.0);
-    if let Some(second) = second {
-        state.prepare(scale * second / options.steps_between(0.0, *second))?;
-    }
-    let growth = match options.axis {
-        TimeAxis::Real => None,
-        TimeAxis::Imaginary => Some(Growth { lowest: lowest_level(chain)?, error: 0.0 }),
-    };
-    let mut run = Run { state, references: Vec::new(), plan, splitting: Splitting::default(), steps: 0, growth };
-    run.references = run.state.snapshot()?.references()?;
-    let (mut now, every) = (0.0, (all / TRIALS as f64).ceil().max(1.0));
-    let mut since = f64::INFINITY;
-    for time in &options.times {
-        let count = if *time > now { options.steps_between(now, *time) } else { 0.0 };
-        let step = (time - now) / count.max(1.0);
-        for done in 0..count as usize {
-            interrupt::check()?;
-            let is_tried = since >= every;
-            since = if is_tried { 1.0 } else { since + 1.0 };
-            run.step(step * scale, is_tried)?;
-            if run.state.tally.discarded > options.tolerance {
-                let at = now + (done + 1) as f64 * step;
-                visit(run.point(at)?);
-                return Ok(ChainSteps { stop_time: Some(at), ..run.record() });
-            }
+    let course = match saved {
+        Some((kept, wave, course)) => {
+            state = state.replaced(kept, wave, course.tally)?;
+            course.points.iter().cloned().for_each(&mut visit);
+            course
         }
-        now = *time;
-        visit(run.point(now)?);
+        None => {
+            if let Some(second) = options.times.iter().find(|time| **time > 0.0) {
+                state.prepare(scale * second / options.steps_between(0.0, *second))?;
+            }
+            let growth = match options.axis {
+                TimeAxis::Real => None,
+                TimeAxis::Imaginary => Some(Growth { lowest: lowest_level(chain)?, error: 0.0 }),
+            };
+            SavedCourse { growth, tally: state.tally, ..SavedCourse::default() }
+        }
+    };
+    let mut run = Run { state, references, plan, course };
+    let every = (all / TRIALS as f64).ceil().max(1.0) as usize;
+    saver.hold_signals();
+    while run.course.time < options.times.len() {
+        let time = options.times[run.course.time];
+        let before = run.course.time.checked_sub(1).map_or(0.0, |before| options.times[before]);
+        let count = if time > before { options.steps_between(before, time) } else { 0.0 };
+        let step = (time - before) / count.max(1.0);
+        while run.course.done < count as usize {
+            // A saved run ends behind its step.
+            if !saver.is_open() {
+                interrupt::check()?;
+            }
+            run.step(step * scale, every)?;
+            if run.state.tally.discarded > options.tolerance {
+                let at = before + run.course.done as f64 * step;
+                visit(run.point(at)?);
+                saver.let_signals_end()?;
+                return run.end(options, at, Some(at));
+            }
+            saver.save_if_due(&run.state.sweeper, &run.course)?;
+        }
+        let point = run.point(time)?;
+        (run.course.time, run.course.done) = (run.course.time + 1, 0);
+        if saver.is_open() {
+            run.course.points.push(point.clone());
+        }
+        visit(point);
     }
-    Ok(run.record())
-}
-
-/// What errors become in imaginary time, which makes ψ shorter and them less so: ‖exp(−Ht) e‖ ≤ exp(−E₀t) ‖e‖.
-struct Growth {
-    /// E₀ in the units of the chain.
-    lowest: f64,
-    /// ‖ψ − exact‖ of ψ of length 1.
-    error: f64,
+    saver.let_signals_end()?;
+    let last = options.times.last().copied().unwrap_or(0.0);
+    run.end(options, last, None)
 }
 
 /// E₀ of a chain in its units, by a short search.
@@ -252,10 +217,8 @@ struct Run<'c, 'o> {
     /// ψ(0), and of a complex chain iψ(0).
     references: References,
     plan: ObservedPlan<'o>,
-    splitting: Splitting,
-    steps: usize,
-    /// In imaginary time.
-    growth: Option<Growth>,
+    /// How far it is.
+    course: SavedCourse,
 }
 
 type References = Vec<ReferenceState<Vec<f64>>>;
@@ -272,9 +235,9 @@ fn overlaps(read: &mut Sweeper<'_>, references: References) -> Result<(Vec<f64>,
 }
 
 impl Run<'_, '_> {
-    /// A step; where it is tried, one of four times its length beside two of twice it tells how far it may be off.
-    fn step(&mut self, time: f64, is_tried: bool) -> Result<(), DmrgError> {
-        if is_tried {
+    /// A step; each first of `every` steps is tried: one of four times its length beside two of twice it tells how far it may be off.
+    fn step(&mut self, time: f64, every: usize) -> Result<(), DmrgError> {
+        if self.course.steps.is_multiple_of(every) {
             let [mut whole, mut halves] = [self.state.duplicate()?, self.state.duplicate()?];
             whole.step(4.0 * time)?;
             halves.step(2.0 * time)?;
@@ -285,35 +248,49 @@ impl Run<'_, '_> {
             // by 1/64 of that: truncations, which are counted elsewhere, hardly matter in it. Twice that, since the order is lower where the
             // states that a bond has just got matter.
             let difference = (2.0 - 2.0 * found[0]).max(0.0).sqrt();
-            self.splitting.tried(difference / 24.0);
+            self.course.splitting.tried(difference / 24.0);
         }
         let before = self.state.tally;
         self.state.step(time)?;
-        self.steps += 1;
-        self.splitting.since += 1.0;
-        if let Some(growth) = &mut self.growth {
-            let now = &self.state.tally;
+        let now = self.state.tally;
+        let course = &mut self.course;
+        (course.steps, course.done, course.tally) = (course.steps + 1, course.done + 1, now);
+        course.splitting.since += 1.0;
+        if let Some(growth) = &mut course.growth {
             let factor = (-growth.lowest * time - (now.log_norm - before.log_norm)).max(0.0).exp();
             let weight = (now.discarded - before.discarded) + (now.missing - before.missing);
-            growth.error = factor * growth.error + weight.sqrt() + now.bound - before.bound + self.splitting.last;
+            growth.error = factor * growth.error + weight.sqrt() + now.bound - before.bound + course.splitting.last;
         }
         Ok(())
     }
 
     fn record(&self) -> ChainSteps {
-        let tally = &self.state.tally;
+        let (tally, course) = (&self.state.tally, &self.course);
         ChainSteps {
-            steps: self.steps,
+            steps: course.steps,
             products: tally.products,
             states: tally.states,
             discarded: tally.discarded,
             bound: tally.bound,
-            splitting: self.splitting.error(),
+            splitting: course.splitting.error(),
             missing: tally.missing,
             // Two vectors of length 1 are no further apart.
-            grown: self.growth.as_ref().map(|growth| growth.error.min(2.0)),
+            grown: course.growth.as_ref().map(|growth| growth.error.min(2.0)),
             stop_time: None,
         }
+    }
+
+    /// The end of the run, at a time.
+    fn end(&self, options: &ChainEvolution, time: f64, stop_time: Option<f64>) -> Result<ChainEvolved, DmrgError> {
+        let steps = ChainSteps { stop_time, ..self.record() };
+        let chain = self.state.sweeper.chain;
+        // The part of H that is a number turns the phase.
+        let phase = if chain.is_complex() { -chain.units.energy(0.0) * time } else { 0.0 };
+        let state = match options.state {
+            true => Some(end_state(&self.state.snapshot()?, phase)?),
+            false => None,
+        };
+        Ok(ChainEvolved { steps, state })
     }
 
     /// What is read off.
@@ -336,7 +313,8 @@ impl Run<'_, '_> {
         };
         let contracted = measure::contractions(chain, &mut read, &self.plan)?;
         let measured = measure::walk(chain, &mut read, &self.plan, contracted.first().map_or(&[], Vec::as_slice))?;
-        let (averages, cuts) = (measured.averages, measured.cuts);
-        Ok(ChainPoint { time, energy, overlap, log_norm, averages, cuts, steps: self.record() })
+        let averages = measured.averages;
+        let cut_entropies = measured.cuts.iter().map(|cut| cut.entropy).collect();
+        Ok(ChainPoint { time, energy, overlap, log_norm, averages, cut_entropies, steps: self.record() })
     }
 }

@@ -10,16 +10,23 @@
 //! | `split.rs` | which states of a left block stay, of complex ψ |
 //! | `reach.rs` | which states blocks need for terms on distant sites |
 //! | `step.rs` | a step of all bonds there and back |
+//! | `checkpoint.rs` | from where a killed run goes on |
+//! | `progress.rs` | how far an evolution is |
+//! | `end_state.rs` | ψ at the end, to take away |
 //! | `course.rs` | all steps, what is measured on the way, what they may have cost |
 
+mod checkpoint;
 mod course;
+mod end_state;
 mod exponential;
+mod progress;
 mod reach;
 mod split;
 mod start;
 mod step;
 
-pub use course::{ChainEvolution, ChainPoint, ChainSteps, evolve_chain};
+pub use course::{ChainEvolution, ChainEvolved, evolve_chain};
+pub use progress::{ChainPoint, ChainSteps};
 
 use crate::matrix_product::MatrixProductState;
 

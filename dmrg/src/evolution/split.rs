@@ -15,6 +15,9 @@ use eigenforge_runtime::BackendError;
 use faer::{Mat, c64};
 use rayon::prelude::*;
 
+/// Weights of this size are known to a hundredth from the squares of a matrix.
+const RESOLVED: f64 = 1e-14;
+
 /// A sector of ψ as a complex matrix.
 fn complex(wave: Wave<'_, Vec<f64>>, pair: &PairedSector) -> Mat<c64> {
     let at = |i: usize, j: usize| pair.offset + 2 * i + j * pair.rows;
@@ -46,7 +49,17 @@ pub(super) fn truncate_pairs(wave: Wave<'_, Vec<f64>>, limits: TruncationLimits)
         .map(|pair| {
             let matrix = complex(wave, pair);
             let (rows, columns) = (matrix.nrows(), matrix.ncols());
-            let svd = matrix.thin_svd().map_err(|_| BackendError::Decomposition { rows, columns })?;
+            let fault = || BackendError::Decomposition { rows, columns };
+            if limits.discarded >= RESOLVED && rows <= columns {
+                // U and S² of M M†, a matrix of as many rows.
+                let square = &matrix * matrix.adjoint();
+                let found = square.self_adjoint_eigen(faer::Side::Lower).map_err(|_| fault())?;
+                let values = found.S().column_vector();
+                let weights = (0..rows).rev().map(|k| values[k].re.max(0.0)).collect::<Vec<f64>>();
+                let states = Mat::from_fn(rows, rows, |i, j| found.U()[(i, rows - 1 - j)]);
+                return Ok((matrix, states, weights));
+            }
+            let svd = matrix.thin_svd().map_err(|_| fault())?;
             let weights = svd.S().column_vector().iter().map(|s| s.re * s.re).collect::<Vec<f64>>();
             Ok((matrix, svd.U().to_owned(), weights))
         })

@@ -9,9 +9,12 @@ use crate::block::state::Isometry;
 use crate::chain::Chain;
 use crate::chain::charges::Charges;
 use crate::error::DmrgError;
-use crate::matrix_product::MatrixProductState;
+use crate::matrix_product::{MatrixProductState, SiteTensor};
 use eigenforge_core::basis::Sector;
 use faer::Mat;
+
+/// Sectors of a bond, and the sector and place of each of its states.
+type BondStates = (Sectors, Vec<(usize, usize)>);
 
 /// The kept states of sites 2 …, and ψ of the first bond.
 pub(crate) type FirstBond = (Vec<Option<Isometry>>, Vec<f64>);
@@ -143,37 +146,24 @@ impl Chain {
         }
         let mut kept: Vec<Option<Isometry>> = (0..self.sites).map(|_| None).collect();
         let mut isometries = Vec::new();
-        for (position, tensor) in state.tensors.iter().enumerate() {
-            let ((_, lefts), (behind, rights)) = (&bonds[position], &bonds[position + 1]);
-            let enlarged = self.enlarge(Side::Right, behind, position + auxiliary + 1);
-            let own = &bonds[position].0;
-            let columns = |q: usize| own.find(enlarged.sectors.charges(q)).map_or(0, |sector| own.dimension(sector));
-            let mut matrices: Vec<Option<Mat<f64>>> = (0..enlarged.sectors.len())
-                .map(|q| (columns(q) > 0).then(|| Mat::zeros(enlarged.sectors.dimension(q), columns(q))))
-                .collect();
-            for block in &tensor.blocks {
-                for (i, left) in block.left.clone().enumerate() {
-                    for (j, right) in block.right.clone().enumerate() {
-                        let value = tensor.values[block.first + i * block.right.len() + j];
-                        let ((left_sector, column), (sector, place)) = (lefts[left], rights[right]);
-                        let target = enlarged
-                            .place(sector, block.state)
-                            .filter(|(q, _)| enlarged.sectors.charges(*q) == own.charges(left_sector));
-                        match target.and_then(|(q, row)| Some((matrices[q].as_mut()?, row))) {
-                            Some((matrix, row)) => matrix[(row + place, column)] = value,
-                            None if value == 0.0 => {}
-                            None => {
-                                return refused(
-                                    "tensors that conserve the charges".into(),
-                                    format!("one that does not at position {position}"),
-                                );
-                            }
-                        }
-                    }
-                }
+        let first_imaginary = match (auxiliary, state.imaginary.len(), state.tensors.first()) {
+            (_, 0, _) => None,
+            (0, ..) => return refused("a real state".into(), "a complex one".into()),
+            (_, count, Some(tensor)) if count == tensor.values.len() => {
+                Some(self.site_matrices((0, tensor, &state.imaginary), &bonds)?)
             }
-            let is_orthonormal = matrices.iter().flatten().all(|matrix| {
-                let square = matrix.transpose() * matrix;
+            _ => return refused("as many imaginary as real values".into(), "another count at position 0".into()),
+        };
+        let empty = Vec::new();
+        for (position, tensor) in state.tensors.iter().enumerate() {
+            let matrices = self.site_matrices((position, tensor, &tensor.values), &bonds)?;
+            let of_both = first_imaginary.as_ref().filter(|_| position == 0).unwrap_or(&empty);
+            let is_orthonormal = matrices.iter().enumerate().all(|(q, matrix)| {
+                let Some(matrix) = matrix else { return true };
+                let mut square = matrix.transpose() * matrix;
+                if let Some(Some(imaginary)) = of_both.get(q) {
+                    square += imaginary.transpose() * imaginary;
+                }
                 let element = |(i, j): (usize, usize)| (square[(i, j)] - f64::from(u8::from(i == j))).abs() < CANONICAL;
                 (0..square.nrows()).all(|i| (0..square.ncols()).all(|j| element((i, j))))
             });
@@ -183,6 +173,7 @@ impl Chain {
                     format!("others at position {position}"),
                 );
             }
+            let enlarged = self.enlarge(Side::Right, &bonds[position + 1].0, position + auxiliary + 1);
             isometries.push(Isometry::new(&enlarged.sectors, &matrices));
         }
         let mut isometries: std::collections::VecDeque<_> = isometries.into();
@@ -196,12 +187,17 @@ impl Chain {
         let frame = Frame::new(self, 0, &Sectors::end(), &behind);
         let mut wave = vec![0.0; frame.layout.length];
         match second {
-            // The rows of site 0's only column are those of the enlarged right block.
+            // The rows of site 0's only column are those of the enlarged right block; those of the auxiliary site are Re ψ and Im ψ.
             None => {
                 for pair in &frame.layout.sectors {
                     let Some(block) = first.block(pair.right) else { continue };
+                    let imaginary = first_imaginary.as_ref().and_then(|matrices| matrices[pair.right].as_ref());
                     for column in 0..pair.columns {
-                        wave[pair.offset + column * pair.rows] = first.data[block.offset + column];
+                        let place = pair.offset + column * pair.rows;
+                        wave[place] = first.data[block.offset + column];
+                        if let Some(imaginary) = imaginary {
+                            wave[place + 1] = imaginary[(column, 0)];
+                        }
                     }
                 }
             }
@@ -231,8 +227,45 @@ impl Chain {
         Ok((kept, wave))
     }
 
+    /// One matrix per sector of the enlarged right block of a position, from values of its tensor.
+    fn site_matrices(
+        &self,
+        (position, tensor, values): (usize, &SiteTensor, &[f64]),
+        bonds: &[BondStates],
+    ) -> Result<Vec<Option<Mat<f64>>>, DmrgError> {
+        let auxiliary = self.sites - self.order.len();
+        let ((own, lefts), (behind, rights)) = (&bonds[position], &bonds[position + 1]);
+        let enlarged = self.enlarge(Side::Right, behind, position + auxiliary + 1);
+        let columns = |q: usize| own.find(enlarged.sectors.charges(q)).map_or(0, |sector| own.dimension(sector));
+        let mut matrices: Vec<Option<Mat<f64>>> = (0..enlarged.sectors.len())
+            .map(|q| (columns(q) > 0).then(|| Mat::zeros(enlarged.sectors.dimension(q), columns(q))))
+            .collect();
+        for block in &tensor.blocks {
+            for (i, left) in block.left.clone().enumerate() {
+                for (j, right) in block.right.clone().enumerate() {
+                    let value = values[block.first + i * block.right.len() + j];
+                    let ((left_sector, column), (sector, place)) = (lefts[left], rights[right]);
+                    let target = enlarged
+                        .place(sector, block.state)
+                        .filter(|(q, _)| enlarged.sectors.charges(*q) == own.charges(left_sector));
+                    match target.and_then(|(q, row)| Some((matrices[q].as_mut()?, row))) {
+                        Some((matrix, row)) => matrix[(row + place, column)] = value,
+                        None if value == 0.0 => {}
+                        None => {
+                            return Err(DmrgError::Start {
+                                expected: "tensors that conserve the charges".into(),
+                                found: format!("one that does not at position {position}"),
+                            });
+                        }
+                    }
+                }
+            }
+        }
+        Ok(matrices)
+    }
+
     /// The sectors of what is to the right of a bond, and the sector and place of each state.
-    fn bond_states(&self, list: &[Vec<i32>]) -> Option<(Sectors, Vec<(usize, usize)>)> {
+    fn bond_states(&self, list: &[Vec<i32>]) -> Option<BondStates> {
         let mut counts = std::collections::BTreeMap::<Charges, usize>::new();
         let mut found = Vec::new();
         for charges in list {

@@ -23,6 +23,7 @@ use crate::sweep::sweeper::Sweeper;
 use eigenforge_runtime::backend::{Backend, HostBackend, slices};
 use eigenforge_runtime::solvers::TimeAxis;
 use faer::Mat;
+use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
 /// A state that moves in time.
@@ -41,7 +42,7 @@ pub(super) struct MovingState<'c> {
 }
 
 /// What steps have cost so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Tally {
     /// Weight that truncations have dropped.
     pub discarded: f64,
@@ -102,10 +103,22 @@ impl<'c> MovingState<'c> {
     /// # Errors
     /// Errors of the engine.
     pub(super) fn duplicate(&self) -> Result<MovingState<'c>, DmrgError> {
-        let (kept, wave) = (self.sweeper.kept.clone(), self.sweeper.wave.clone());
+        self.replaced(self.sweeper.kept.clone(), self.sweeper.wave.clone(), self.tally)
+    }
+
+    /// Another state of the same chain, with ψ at the first bond, to be moved in the same way.
+    ///
+    /// # Errors
+    /// Errors of the engine.
+    pub(super) fn replaced(
+        &self,
+        kept: Vec<Option<Isometry>>,
+        wave: Vec<f64>,
+        tally: Tally,
+    ) -> Result<MovingState<'c>, DmrgError> {
         let sweeper = Sweeper::restored(HostBackend::default(), self.chain(), kept, wave, self.first())?;
         let norms = self.norms.clone();
-        Ok(MovingState { sweeper, norms, ..*self })
+        Ok(MovingState { sweeper, norms, tally, ..*self })
     }
 
     /// The state with ψ at the first bond of the chain, to be read off.

@@ -8,11 +8,21 @@ use eigenforge_core::models::xxz;
 use eigenforge_core::observable::{Average, Observable, sites};
 use eigenforge_core::operator::{Operator, Spin, build};
 use eigenforge_runtime::dense::{View, eigen};
-use eigenforge_runtime::solvers::TimeAxis;
+use eigenforge_runtime::solvers::{CheckpointOptions, TimeAxis};
 
 fn options(until: f64, step: f64, states: usize, observables: Vec<Observable>) -> ChainEvolution {
     let (times, axis) = (vec![0.0, 0.5 * until, until], TimeAxis::Real);
-    ChainEvolution { times, step, states, discarded: None, tolerance: 1e-8, axis, observables }
+    ChainEvolution {
+        times,
+        step,
+        states,
+        discarded: None,
+        tolerance: 1e-8,
+        axis,
+        observables,
+        state: false,
+        checkpoint: None,
+    }
 }
 
 fn xx_chain(n: usize) -> Operator {
@@ -59,7 +69,7 @@ fn a_chain_of_free_fermions_moves_as_they_do() {
             // One of the terms of a product state is zero, and energy is conserved.
             assert!(point.energy.abs() < 1e-10, "{}", point.energy);
         });
-        let steps = steps.unwrap();
+        let steps = steps.unwrap().steps;
         assert!(steps.discarded < 1e-9 && steps.stop_time.is_none() && steps.missing == 0.0, "{steps:?}");
         assert!(largest < steps.error(), "{largest:e} {steps:?}");
         largest
@@ -113,7 +123,7 @@ fn imaginary_time_knows_what_errors_become() {
         let wanted = ChainEvolution { axis: TimeAxis::Imaginary, ..options(3.0, step, states, Vec::new()) };
         let mut energy = 0.0;
         let start = ChainStart::Product(vec![1, 1, 1, 0, 0, 0]);
-        let steps = evolve_chain(&chain, &start, &wanted, |point| energy = point.energy).unwrap();
+        let steps = evolve_chain(&chain, &start, &wanted, |point| energy = point.energy).unwrap().steps;
         let off = (energy + 7.599_58).abs();
         // ⟨H⟩ of a state that is off by d is off by 2 ‖H‖ d at most.
         let is_told = steps.stop_time.is_some() || off < 2.0 * 12.0 * steps.error() + 1e-5;
@@ -132,4 +142,97 @@ fn starts_outside_the_sector_are_refused() {
     assert!(refused(&[1, 1, 1, 0]).contains("2Sz = 0, found one with 2Sz = 2"), "{}", refused(&[1, 1, 1, 0]));
     assert!(refused(&[1, 0]).contains("a state for each of the 4 sites"));
     assert!(refused(&[2, 0, 1, 0]).contains("a state from 0 to 1 at site 0"));
+}
+
+/// A chain of electrons with a flux through its plaquettes, so that H is complex.
+fn complex_chain() -> Chain {
+    let hop = |i: usize, j: usize, phase: f64| {
+        let bare = build::cdag(i, Spin::Up) * build::c(j, Spin::Up);
+        let term = phase.cos() * bare.clone() + phase.sin() * (build::imaginary_unit() * bare);
+        term.adjoint() + term
+    };
+    let hops = (0..5).map(|i| hop(i, i + 1, 0.3)).chain((0..4).map(|i| 0.4 * hop(i, i + 2, -0.9)));
+    let repulsion = (0..5).map(|i| 1.3 * (build::n(i, Spin::Up) * build::n(i + 1, Spin::Up)));
+    let operator: Operator = hops.chain(repulsion).sum();
+    let operator = operator + 0.7 * build::n(2, Spin::Up);
+    Chain::with_phases(&operator.on_sites(6), Sector::Fermions { up: 3, down: 0 }, None).unwrap()
+}
+
+fn product(levels: &[usize]) -> ChainStart {
+    ChainStart::Product(levels.to_vec())
+}
+
+/// A state that is written and read goes on as if it had not been, with its phase; and back in time to the start.
+#[test]
+fn a_state_at_the_end_is_a_start() {
+    let chain = complex_chain();
+    let start = product(&[1, 0, 1, 0, 1, 0]);
+    let run = |start: &ChainStart, until: f64| {
+        let mut last = None;
+        let wanted = ChainEvolution { state: true, tolerance: 1e-10, ..options(until, 0.02, 64, Vec::new()) };
+        let found = evolve_chain(&chain, start, &wanted, |point| last = Some(point)).unwrap();
+        (found.state.unwrap(), last.unwrap())
+    };
+    let (half, first) = run(&start, 0.5);
+    assert!(!half.imaginary.is_empty());
+    let [re, im] = half.overlap(&half).unwrap();
+    assert!((re - 1.0).abs() < 1e-12 && im.abs() < 1e-12, "{re} {im}");
+    let (whole, _) = run(&start, 1.0);
+    let (joined, second) = run(&ChainStart::State(half.clone()), 0.5);
+    let [re, im] = whole.overlap(&joined).unwrap();
+    assert!((re - 1.0).abs() < 1e-9 && im.abs() < 1e-6, "{re} {im}");
+    assert!((first.energy - second.energy).abs() < 1e-9, "{} {}", first.energy, second.energy);
+    // ⟨ψ(½)|ψ(1)⟩ = ⟨ψ(0)|ψ(½)⟩ of a constant H.
+    let [re, im] = half.overlap(&whole).unwrap();
+    for [a, b] in [[re, im], second.overlap] {
+        assert!((a - first.overlap[0]).abs() < 1e-6 && (b - first.overlap[1]).abs() < 1e-6, "{a} {b} {first:?}");
+    }
+    let real = Chain::new(&xx_chain(6), Sector::Spins { two_sz: 0 }, None).unwrap();
+    let refused = evolve_chain(&real, &ChainStart::State(half), &options(0.1, 0.1, 4, Vec::new()), |_| {});
+    assert!(refused.is_err());
+}
+
+/// A run that ends after any of its saves goes on to the same numbers; that of another chain or with other settings is refused.
+#[test]
+fn evolutions_of_chains_go_on_from_their_checkpoints() {
+    let chain = complex_chain();
+    let start = product(&[1, 0, 1, 0, 1, 0]);
+    let observables = || sites(&chain.kinds()).into_iter().filter(|o| o.name == "n_up").collect::<Vec<_>>();
+    let with = |folder: Option<&std::path::Path>, of: &str| {
+        let checkpoint = folder.map(|folder| CheckpointOptions {
+            folder: folder.into(),
+            resume: true,
+            settings: vec![("start".into(), of.into())],
+            ..CheckpointOptions::default()
+        });
+        let times = vec![0.0, 0.2, 0.6];
+        ChainEvolution { times, checkpoint, ..options(0.6, 0.1, 64, observables()) }
+    };
+    let run = |options: &ChainEvolution| {
+        let mut points = Vec::new();
+        evolve_chain(&chain, &start, options, |point| points.push(point)).map(|found| (found.steps, points))
+    };
+    let (steps, points) = run(&with(None, "Neel")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let killed = || evolve_chain(&chain, &start, &with(Some(folder.path()), "Neel"), |point| assert!(point.time < 0.6));
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(killed)).is_err());
+    // The newest state is damaged: the run goes on from the one before.
+    std::fs::write(folder.path().join("step-00000006/data.bin"), b"").unwrap();
+    let (again, seen) = run(&with(Some(folder.path()), "Neel")).unwrap();
+    assert!(again.steps == steps.steps && seen.len() == points.len(), "{again:?} {steps:?}");
+    assert!((again.splitting - steps.splitting).abs() < 1e-9, "{again:?} {steps:?}");
+    for (a, b) in points.iter().zip(&seen) {
+        assert!(a.time == b.time && (a.overlap[0] - b.overlap[0]).abs() < 1e-10, "{a:?} {b:?}");
+        let averages = [a, b].map(|point| site_averages(point, "n_up"));
+        assert!(averages[0].iter().zip(&averages[1]).all(|(a, b)| (a - b).abs() < 1e-10));
+    }
+    let other = run(&with(Some(folder.path()), "domain wall")).unwrap_err().to_string();
+    assert!(other.contains("another start: expected domain wall, found Neel"), "{other}");
+    let of_another = evolve_chain(
+        &Chain::with_phases(&xx_chain(6), Sector::Spins { two_sz: 0 }, None).unwrap(),
+        &start,
+        &with(Some(folder.path()), "Neel"),
+        |_| {},
+    );
+    assert!(of_another.unwrap_err().to_string().contains("another model"));
 }

@@ -11,23 +11,20 @@
 //! checkpoint of every state below; if those have changed, the state is not reused because it would not be orthogonal to
 //! them. What a run does with a state that was found with other keys is in [`settings`](super::settings).
 
+use super::saved_numbers::{SavedTables, identity, read_numbers, write_numbers};
 use super::settings::{Difference, Leg, Settings};
 use crate::block::state::Isometry;
 use crate::chain::Chain;
 use crate::engine::Engine;
 use crate::error::DmrgError;
 use crate::sweep::growth::GrowthRecord;
-use crate::sweep::restored::is_whole;
 use crate::sweep::sweep_record::SweepRecord;
 use crate::sweep::sweeper::Sweeper;
-use eigenforge_runtime::input_file::{FileKind, read_bytes};
 use eigenforge_runtime::interrupt;
 use eigenforge_runtime::lock::{InUse, Lock};
-use eigenforge_runtime::state_folder::{self, NotWritten, StateFolder};
+use eigenforge_runtime::state_folder::{self, StateFolder};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Version of the layout. Layouts before 4 had no seals, and those before 5 no settings.
@@ -144,45 +141,6 @@ fn fault(path: &Path) -> impl Fn(std::io::Error) -> DmrgError + '_ {
     move |source| DmrgError::Checkpoint { path: path.into(), source }
 }
 
-/// Identifies a model: its sites, charges, order, and the operator sum to the last bit.
-fn identity(chain: &Chain) -> String {
-    let mut hasher = blake3::Hasher::new();
-    let operators: Vec<_> = (0..chain.sum.operators.len()).map(|id| chain.sum.operators.get(id)).collect();
-    hasher.update(format!("{:?}{:?}{:?}", chain.local, chain.total, chain.order).as_bytes());
-    hasher.update(format!("{:?}{:?}{operators:?}", chain.sum.sites, chain.units).as_bytes());
-    hasher.finalize().to_hex().to_string()
-}
-
-/// Writes the numbers of a state piece by piece, so that they are never all in memory.
-struct Numbers {
-    file: File,
-    hasher: blake3::Hasher,
-}
-
-impl Numbers {
-    fn create(path: &Path) -> std::io::Result<Numbers> {
-        Ok(Numbers { file: File::create(path)?, hasher: blake3::Hasher::new() })
-    }
-
-    fn write(&mut self, values: &[f64]) -> std::io::Result<()> {
-        const CHUNK: usize = 1 << 16;
-        let mut bytes = Vec::with_capacity(8 * CHUNK.min(values.len()));
-        for chunk in values.chunks(CHUNK) {
-            bytes.clear();
-            chunk.iter().for_each(|x| bytes.extend_from_slice(&x.to_le_bytes()));
-            self.hasher.update(&bytes);
-            self.file.write_all(&bytes)?;
-        }
-        Ok(())
-    }
-
-    /// Flushes to disk and returns the sum.
-    fn finish(self) -> std::io::Result<String> {
-        self.file.sync_all()?;
-        Ok(self.hasher.finalize().to_hex().to_string())
-    }
-}
-
 impl Saver {
     /// Opens the folder and returns the run to resume, if that is requested and one exists. States of another model or
     /// version are refused, so that they are neither used nor overwritten; states that were saved above other states than
@@ -251,7 +209,7 @@ impl Saver {
         if expected == found {
             return Ok(());
         }
-        let (folder, expected, found) = (self.folder.clone(), expected.into(), found.into());
+        let (folder, what, expected, found) = (self.folder.clone(), what.into(), expected.into(), found.into());
         Err(DmrgError::OtherCheckpoint { folder, what, expected, found })
     }
 
@@ -290,23 +248,7 @@ impl Saver {
         let (problem, below, mut written) = (self.problem.clone(), self.below.clone(), None);
         let (order, settings) = (self.order.clone(), self.settings.clone());
         let saved = states.save(|folder| {
-            let path = folder.join("data.bin");
-            let engine = sweeper.engine();
-            let mut numbers = Numbers::create(&path).map_err(NotWritten::disk_error(&path))?;
-            let mut kept = Vec::new();
-            for isometry in sweeper.isometries() {
-                if let Some(isometry) = isometry {
-                    numbers.write(&downloaded(engine, &isometry.data)?).map_err(NotWritten::disk_error(&path))?;
-                }
-                kept.push(isometry.as_ref().map(Isometry::tables));
-            }
-            let mut waves = Vec::new();
-            for wave in sweeper.waves() {
-                let wave = downloaded(engine, wave)?;
-                numbers.write(&wave).map_err(NotWritten::disk_error(&path))?;
-                waves.push(wave.len());
-            }
-            let sum = numbers.finish().map_err(NotWritten::disk_error(&path))?;
+            let SavedTables { kept, waves, sum } = write_numbers(folder, sweeper)?;
             written = Some(sum.clone());
             let progress = progress.clone();
             Ok(Header { schema: SCHEMA, problem, order, settings, below, progress, kept, waves, sum })
@@ -318,29 +260,12 @@ impl Saver {
     }
 }
 
-fn downloaded<'b, E: Engine>(engine: &E, data: &'b E::Buffer) -> Result<Cow<'b, [f64]>, NotWritten<DmrgError>> {
-    engine.download(data).map_err(|error| NotWritten::Run(error.into()))
-}
-
 /// Reads a saved run, if every byte is as it was written.
 fn restore(path: &Path, header: Header, chain: &Chain) -> Option<Saved> {
-    let bytes = read_bytes(&path.join("data.bin"), FileKind::STATE).ok()?;
-    if blake3::hash(&bytes).to_hex().as_str() != header.sum || header.kept.len() != chain.sites {
-        return None;
-    }
-    let mut numbers = bytes.chunks_exact(8).map(|chunk| chunk.iter().rev().fold(0u64, |x, b| x << 8 | u64::from(*b)));
-    let mut take = |count: usize| -> Option<Vec<f64>> {
-        let taken: Vec<f64> = numbers.by_ref().take(count).map(f64::from_bits).collect();
-        (taken.len() == count).then_some(taken)
-    };
-    let mut kept = header.kept;
-    for isometry in kept.iter_mut().flatten() {
-        isometry.data = take(isometry.blocks.iter().map(|block| block.rows * block.columns).sum())?;
-    }
-    let waves = header.waves.iter().map(|count| take(*count)).collect::<Option<Vec<_>>>()?;
-    let bond = header.progress.bond(chain.sites);
-    let whole = !waves.is_empty() && waves.iter().all(|wave| is_whole(chain, &kept, wave, bond));
-    whole.then_some(Saved { kept, waves, bond, progress: header.progress })
+    let Header { kept, waves, sum, progress, .. } = header;
+    let bond = progress.bond(chain.sites);
+    let (kept, waves) = read_numbers(path, SavedTables { kept, waves, sum }, chain, bond)?;
+    Some(Saved { kept, waves, bond, progress })
 }
 
 #[cfg(test)]

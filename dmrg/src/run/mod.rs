@@ -11,6 +11,7 @@ pub(super) mod checkpoint;
 pub(super) mod extrapolate;
 pub mod inspect;
 pub(super) mod result;
+pub(crate) mod saved_numbers;
 pub(crate) mod search;
 pub(super) mod settings;
 pub(crate) mod several_cards;
