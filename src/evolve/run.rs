@@ -5,11 +5,11 @@
 use super::device::RunDevice;
 use super::hamiltonian::driven_model;
 use super::measures::measures;
-use super::record::{EvolutionRecord, RecordedAverages, RecordedEntropy};
+use super::record::{EvolutionRecord, RecordedAverages, RecordedEntropy, time_text};
 use super::start::start_state;
 use crate::Error;
 use crate::exact::{DrivenModel, EvolutionMeasures, EvolutionPoint, evolve_driven_model, evolve_model};
-use crate::input::{EvolveSpec, Family, InputProblem, ModelFile, StartSpec, Wrong};
+use crate::input::{EvolveSpec, Family, InputProblem, ModelFile, Wrong};
 use crate::problem::run::{CheckpointRequest, ChosenDevice, RunContext, choose_device, operators_setting, setting};
 use crate::problem::{LatticeProblem, Problem};
 use crate::report::{ClusterRecord, KernelRecord, ModelRecord, SCHEMA};
@@ -63,7 +63,8 @@ pub fn evolution(file: ModelFile, context: &RunContext) -> Result<EvolutionRecor
     let between = spec.times.len().div_ceil(MOST_LINES);
     let visit = |point: EvolutionPoint| {
         if points.len().is_multiple_of(between) {
-            context.observer.stage("evolve", &format!("t = {:.4} of {until}", point.time));
+            let time = time_text(point.time, &spec.times);
+            context.observer.stage("evolve", &format!("t = {time} of {until}"));
         }
         points.push(point);
     };
@@ -129,17 +130,10 @@ fn checkpoint(
     let drives = problem.file.driven.iter().flat_map(|driven| &driven.drives);
     let drives: Vec<String> = drives.map(|drive| format!("{} = {:?}", drive.key, drive.function.to_string())).collect();
     let record: Vec<&str> = spec.record.iter().map(|(name, _)| name.as_str()).collect();
-    let hash = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
     // Another text of the same name is another observable, and another file of the same path another start.
-    let start_file = match &spec.start {
-        StartSpec::Model { path, .. } | StartSpec::Vectors { path, .. } => {
-            std::fs::read(path).map_or_else(|error| error.to_string(), |bytes| hash(&bytes))
-        }
-        StartSpec::Occupied { .. } | StartSpec::Levels(_) | StartSpec::Orbitals => "none".into(),
-    };
     let settings = vec![
         ("start".into(), text(&spec.start_span)),
-        ("start file".into(), start_file),
+        ("start file".into(), spec.start.file_hash()),
         operators_setting("observables' operators", wanted.observables.iter().flat_map(|own| &own.operators)),
         ("times".into(), times_text(&spec.times)),
         setting("tolerance", spec.tolerance),

@@ -19,6 +19,7 @@ mod drives;
 mod entanglement;
 mod evolve;
 mod family;
+pub(crate) mod interval;
 mod imports;
 mod lattice;
 mod matrix;
@@ -192,10 +193,19 @@ impl InputFile {
     /// # Errors
     /// Everything that is wrong with the text, each problem at its place.
     pub fn parse(name: &str, text: &str, folder: &Path) -> Result<InputFile, InputError> {
-        let parsed = ParsedText::new(Source { text, folder });
-        match ParameterSweep::read(name, &parsed)? {
+        InputFile::parse_with(name, Source { text, folder }, InputFile::read_point)
+    }
+
+    /// A file whose points, or which itself, a reader takes.
+    fn parse_with(
+        name: &str,
+        source: Source<'_>,
+        read_point: fn(&str, &ParsedText<'_>) -> Result<InputFile, InputError>,
+    ) -> Result<InputFile, InputError> {
+        let parsed = ParsedText::new(source);
+        match ParameterSweep::read(name, &parsed, read_point)? {
             Some(sweep) => Ok(InputFile::Sweep(Box::new(sweep))),
-            None => InputFile::read_point(name, &parsed),
+            None => read_point(name, &parsed),
         }
     }
 
@@ -216,10 +226,7 @@ impl InputFile {
     /// # Errors
     /// Everything that is wrong with the text, each problem at its place.
     pub fn parse_evolving(name: &str, text: &str, folder: &Path) -> Result<InputFile, InputError> {
-        match ModelFile::read_driven(name, &ParsedText::new(Source { text, folder })) {
-            Some(file) => Ok(InputFile::Lattice(Box::new(file?))),
-            None => InputFile::parse(name, text, folder),
-        }
+        InputFile::parse_with(name, Source { text, folder }, InputFile::read_evolving_point)
     }
 
     /// Reads a file like [`InputFile::read`], for all symmetry sectors of a lattice model: each symmetry with a name that H has and
@@ -290,6 +297,14 @@ impl InputFile {
         }
     }
 
+    /// Whether a lattice model has a section of a verb that makes curves.
+    pub(crate) fn has_curves(&self) -> bool {
+        match self {
+            InputFile::Lattice(file) => file.spectrum.is_some() || file.thermal.is_some() || file.evolve.is_some(),
+            _ => false,
+        }
+    }
+
     /// `[output]`; none of an interaction, whose result is a file of its own. Of a sweep, that of all points.
     pub fn output(&self) -> Option<&OutputSpec> {
         match self {
@@ -299,6 +314,14 @@ impl InputFile {
             InputFile::Su3(_) => None,
             InputFile::Matrix(file) => Some(&file.output),
             InputFile::Sweep(sweep) => sweep.points[0].file.output(),
+        }
+    }
+
+    /// Checks a text without sweeps whose model may have functions of `time`.
+    fn read_evolving_point(name: &str, parsed: &ParsedText<'_>) -> Result<InputFile, InputError> {
+        match ModelFile::read_driven(name, parsed) {
+            Some(file) => Ok(InputFile::Lattice(Box::new(file?))),
+            None => InputFile::read_point(name, parsed),
         }
     }
 

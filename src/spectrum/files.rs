@@ -17,7 +17,6 @@ use crate::report::plot::{Axis, MapColumn, SIZE, Series, Style, chart, map, pict
 use crate::report::{CurveReport, ReportError};
 use ndarray::{Array1, Array2};
 use ndarray_npy::NpzWriter;
-use std::fmt::Write as _;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +24,7 @@ use std::path::{Path, PathBuf};
 const MOST_CURVES: usize = 4;
 
 impl CurveReport for SpectrumRecord {
+    const VERB: &'static str = "spectrum";
     const FILES: [&'static str; 4] = ["report.json", "spectrum.npz", "spectrum.csv", "spectrum.svg"];
 
     fn summary(&self) -> String {
@@ -87,7 +87,7 @@ impl CurveReport for SpectrumRecord {
         })
     }
 
-    fn to_csv(&self) -> String {
+    fn table(&self) -> Vec<(String, Vec<f64>)> {
         let heading = |curve: &super::SpectrumCurve| {
             let name = match &curve.q {
                 Some(q) => format!("q_{}", q.k.iter().map(i64::to_string).collect::<Vec<_>>().join("_")),
@@ -104,20 +104,15 @@ impl CurveReport for SpectrumRecord {
             }
             headings.push(own);
         }
-        let sigma = self.conductivity.as_ref();
-        headings.extend(sigma.map(|_| "conductivity".into()));
-        let mut out = format!("omega,{}\n", headings.join(","));
-        for (point, omega) in self.omega.iter().enumerate() {
-            let _ = write!(out, "{omega:?}");
-            self.curves.iter().for_each(|curve| {
-                let _ = write!(out, ",{:?}", curve.curve[point]);
-            });
-            sigma.into_iter().for_each(|sigma| {
-                let _ = write!(out, ",{:?}", sigma.curve[point]);
-            });
-            out.push('\n');
-        }
-        out
+        let mut columns = vec![("omega".to_string(), self.omega.clone())];
+        columns.extend(headings.into_iter().zip(self.curves.iter().map(|curve| curve.curve.clone())));
+        columns.extend(self.conductivity.iter().map(|sigma| ("conductivity".into(), sigma.curve.clone())));
+        columns
+    }
+
+    fn headline(&self) -> Vec<(&'static str, f64)> {
+        let drude = self.conductivity.iter().map(|sigma| ("drude_weight", sigma.drude_weight));
+        [("energy", self.energy), ("weight", self.total_weight)].into_iter().chain(drude).collect()
     }
 
     fn svg(&self) -> Result<String, ReportError> {
