@@ -15,7 +15,7 @@ use eigenforge::problem::Family;
 use eigenforge::problem::run::{MakeCurves, RunContext, sweep_curves};
 use eigenforge::processes::World;
 use eigenforge::report::{CurveReport, CurveSweepRecord};
-use eigenforge::spectrum::spectrum;
+use eigenforge::spectrum::{SpectrumRecord, molecule_spectrum, spectrum};
 use eigenforge::thermal::thermal;
 use eigenforge_runtime::say;
 use std::path::Path;
@@ -30,9 +30,17 @@ struct CurveVerb<R> {
     result: &'static str,
     read: fn(&Path) -> Result<InputFile, InputError>,
     make: MakeCurves<R>,
-    /// Whether chains of DMRG have it.
-    of_chains: bool,
+    /// What it is of, and the sentence that says so.
+    families: Families,
 }
+
+/// Families, and the sentence that says so.
+type Families = (&'static [Family], &'static str);
+const LATTICES: Families = (&[Family::Lattice], "it is of lattice models that are diagonalised");
+const WITH_MOLECULES: Families =
+    (&[Family::Lattice, Family::Ci], "it is of lattice models that are diagonalised, and of molecules by full CI");
+const WITH_CHAINS: Families =
+    (&[Family::Lattice, Family::Dmrg], "it is of lattice models, diagonalised or with [dmrg]");
 
 /// The file of a lattice model, which [`run`] has made sure of.
 fn lattice_file(file: InputFile) -> ModelFile {
@@ -49,22 +57,29 @@ fn evolution_of(file: InputFile, context: &RunContext) -> Result<EvolutionRecord
     }
 }
 
+fn spectrum_of(file: InputFile, context: &RunContext) -> Result<SpectrumRecord, Error> {
+    match file {
+        InputFile::Ci(file) => molecule_spectrum(*file, context),
+        file => spectrum(lattice_file(file), context),
+    }
+}
+
 /// Runs `eigenforge spectrum`.
 pub(super) fn run_spectrum(arguments: &CurveArguments) -> Result<VerbEnd, CommandError> {
-    let (read, make) = (InputFile::read, |file, context: &RunContext| spectrum(lattice_file(file), context));
-    run(arguments, CurveVerb { result: "a spectrum", read, make, of_chains: false })
+    let (read, make): (_, MakeCurves<_>) = (InputFile::read, spectrum_of);
+    run(arguments, CurveVerb { result: "a spectrum", read, make, families: WITH_MOLECULES })
 }
 
 /// Runs `eigenforge thermal`.
 pub(super) fn run_thermal(arguments: &CurveArguments) -> Result<VerbEnd, CommandError> {
     let (read, make) = (InputFile::read, |file, context: &RunContext| thermal(lattice_file(file), context));
-    run(arguments, CurveVerb { result: "a thermal average", read, make, of_chains: false })
+    run(arguments, CurveVerb { result: "a thermal average", read, make, families: LATTICES })
 }
 
 /// Runs `eigenforge evolve`.
 pub(super) fn run_evolve(arguments: &CurveArguments) -> Result<VerbEnd, CommandError> {
     let read = InputFile::read_evolving;
-    run(arguments, CurveVerb { result: "an evolution", read, make: evolution_of, of_chains: true })
+    run(arguments, CurveVerb { result: "an evolution", read, make: evolution_of, families: WITH_CHAINS })
 }
 
 fn run<R: CurveReport + Send>(arguments: &CurveArguments, verb: CurveVerb<R>) -> Result<VerbEnd, CommandError> {
@@ -79,10 +94,9 @@ fn run<R: CurveReport + Send>(arguments: &CurveArguments, verb: CurveVerb<R>) ->
         file => vec![file],
     };
     for file in points {
-        let has_it = matches!(file, InputFile::Lattice(_)) || verb.of_chains && matches!(file, InputFile::Dmrg(_));
-        if !has_it {
-            let why = "it is of lattice models that are diagonalised";
-            return Err(Error::not_of_family(Family::from_file(file), R::VERB, why).into());
+        let ((families, why), family) = (verb.families, Family::from_file(file));
+        if !families.contains(&family) {
+            return Err(Error::not_of_family(family, R::VERB, why).into());
         }
     }
     let named = match &file {

@@ -133,7 +133,9 @@ const MOST_COLUMNS: usize = 6;
 pub(super) fn time_text(time: f64, times: &[f64]) -> String {
     let gap = times.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
     let is_kept = |digits: usize| {
-        times.iter().all(|time| format!("{time:.digits$}").parse().is_ok_and(|short: f64| (short - time).abs() <= 1e-3 * gap))
+        times
+            .iter()
+            .all(|time| format!("{time:.digits$}").parse().is_ok_and(|short: f64| (short - time).abs() <= 1e-3 * gap))
     };
     let shortest = (FEWEST_DIGITS..=MOST_DIGITS).find(|digits| is_kept(*digits));
     shortest.map_or_else(|| format!("{time:.6e}"), |digits| format!("{time:.digits$}"))

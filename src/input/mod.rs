@@ -19,8 +19,8 @@ mod drives;
 mod entanglement;
 mod evolve;
 mod family;
-pub(crate) mod interval;
 mod imports;
+pub(crate) mod interval;
 mod lattice;
 mod matrix;
 mod model;
@@ -131,6 +131,8 @@ pub struct CiFile {
     pub solve: SolveSpec,
     /// `[observables]`, with defaults; sites are the orbitals of the space.
     pub observables: ObservablesSpec,
+    /// `[spectrum]`; `None` if there is no such section.
+    pub spectrum: Option<SpectrumSpec>,
     /// `[output]`, with defaults.
     pub output: OutputSpec,
 }
@@ -402,7 +404,7 @@ impl CiFile {
         let why = "a file describes a molecule, [ci], or a model on a lattice";
         file.refuse_others(
             "ci",
-            &["model", "lattice", "sector", "symmetry", "dmrg", "su3", "entanglement", "spectrum", "thermal", "evolve"],
+            &["model", "lattice", "sector", "symmetry", "dmrg", "su3", "entanglement", "thermal", "evolve"],
             why,
         );
         let (mut ci, states) = file.open("ci").and_then(|section| ci::read(section, false))?;
@@ -424,6 +426,7 @@ impl CiFile {
             problems.add(file.place("solve"), Wrong::Conflict { key: "precision", other: "ci", why });
         }
         let output = file.open("output").map_or_else(OutputSpec::default, solve::read_output);
+        let spectrum = file.open("spectrum").and_then(|section| spectrum::read_of_molecule(section, problems));
         file.finish("section", |_| None);
         ci.fcidump = resolve_path(folder, &ci.fcidump);
         if let SpaceSpec::File(path) = &mut ci.space {
@@ -432,11 +435,24 @@ impl CiFile {
         if let Some(path) = &mut ci.dipole {
             *path = resolve_path(folder, path);
         }
-        Some(CiFile { name: name.into(), text: text.into(), ci, solve, observables, output })
+        Some(CiFile { name: name.into(), text: text.into(), ci, solve, observables, spectrum, output })
+    }
+}
+
+impl InputError {
+    /// A problem at a place of a file with this name and text.
+    fn at_place((name, text): (&str, &str), problem: InputProblem) -> InputError {
+        let source = NamedSource::new(name, text.to_string()).with_language("TOML");
+        InputError::Invalid { text: source, problems: vec![problem.clipped(text)] }
     }
 }
 
 impl CiFile {
+    /// A problem at a place of the file.
+    pub(crate) fn refused(&self, problem: InputProblem) -> InputError {
+        InputError::at_place((&self.name, &self.text), problem)
+    }
+
     /// The observables of the file, whose sites are the orbitals of the space.
     ///
     /// # Errors

@@ -11,7 +11,6 @@ pub trait CurveReport: Serialize + DeserializeOwned + Sized {
     /// The verb that makes it: "spectrum".
     const VERB: &'static str;
 
-
     /// The names of its files: report, arrays, table, picture.
     const FILES: [&'static str; 4];
 

@@ -9,6 +9,9 @@
 //! * of an ensemble `temperature`, f64 \[momenta\], and `errors`, f64 \[momenta, points\]: a row for each momentum and temperature;
 //! * `poles` and `weights`, f64 \[all\], those of one momentum after those of another; `first`, u64 \[momenta + 1\]: where each begins.
 //!
+//! Of a molecule `q` and `k` have no meaning, the first row is the sum, and those of orbitals or directions follow; of its dipole there are
+//! `oscillator_strengths`, f64 \[all\].
+//!
 //! spectrum.csv has a column `omega`, one for each momentum and that of the conductivity. spectrum.svg is a map of the momenta, of up to four a chart of curves.
 
 use super::record::SpectrumRecord;
@@ -68,6 +71,10 @@ impl CurveReport for SpectrumRecord {
                 )?;
                 npz.add_array("poles", &column(0))?;
                 npz.add_array("weights", &column(1))?;
+                if self.curves.iter().any(|curve| curve.oscillator_strengths.is_some()) {
+                    let strengths = self.curves.iter().flat_map(|curve| curve.oscillator_strengths.iter().flatten());
+                    npz.add_array("oscillator_strengths", &strengths.copied().collect::<Array1<f64>>())?;
+                }
                 if !self.temperatures.is_empty() {
                     let temperature = self.curves.iter().map(|curve| curve.temperature.unwrap_or(0.0));
                     let error = |(curve, point): (usize, usize)| {
@@ -90,6 +97,7 @@ impl CurveReport for SpectrumRecord {
     fn table(&self) -> Vec<(String, Vec<f64>)> {
         let heading = |curve: &super::SpectrumCurve| {
             let name = match &curve.q {
+                None if curve.label.is_some() => curve.name().replace(' ', "_"),
                 Some(q) => format!("q_{}", q.k.iter().map(i64::to_string).collect::<Vec<_>>().join("_")),
                 None => "spectrum".into(),
             };
@@ -120,7 +128,8 @@ impl CurveReport for SpectrumRecord {
         let energy = Axis::new("ω");
         // Of an ensemble a map is that of the lowest temperature.
         let of_first = |curve: &&super::SpectrumCurve| curve.temperature == self.temperatures.first().copied();
-        if self.curves.len() <= MOST_CURVES || self.curves.iter().filter(of_first).count() == 1 {
+        let is_molecule = self.lattice.is_none();
+        if is_molecule || self.curves.len() <= MOST_CURVES || self.curves.iter().filter(of_first).count() == 1 {
             let series = |curve: &super::SpectrumCurve| Series {
                 name: match (&curve.q, curve.temperature) {
                     (Some(_), Some(temperature)) => format!("q = {}, T = {temperature}", curve.name()),
@@ -136,6 +145,7 @@ impl CurveReport for SpectrumRecord {
                     let points = self.omega.iter().copied().zip(conductivity.curve.iter().copied()).collect();
                     (vec![Series { name: String::new(), points, style: Style::Line }], "Re σ(ω)")
                 }
+                None if is_molecule => (self.curves.iter().take(1).map(series).collect(), "S(ω)"),
                 None => (self.curves.iter().map(series).collect(), "S(q, ω)"),
             };
             let height = Axis { least: Some(0.0), ..Axis::new(height) };

@@ -4,8 +4,8 @@
 //! Σ_k c_k H_k with unrelated c_k, which has no symmetry that some H(t) has not.
 
 use super::super::model::Model;
-use eigenforge_runtime::solvers::TimeCoefficients;
 use eigenforge_core::operator::{Operator, OperatorError, SiteLayout, Symmetry, SymmetryError, SymmetryGroup};
+use eigenforge_runtime::solvers::TimeCoefficients;
 
 /// H(t) = Σ_k f_k(t) H_k in a sector.
 pub struct DrivenModel<'f> {

@@ -108,6 +108,9 @@ impl MoleculeProblem {
         };
         let notes = file.solve.without_effect().into_iter();
         let notes = notes
+            .chain(
+                file.spectrum.iter().map(|_| "the file has [spectrum]: `eigenforge spectrum` makes its curves".into()),
+            )
             .chain(molecule.from_complex.then(|| FROM_COMPLEX.into()))
             .chain((has_properties && molecule.is_unrestricted()).then(|| NO_SPINS.into()))
             .chain(molecule.symmetry.note().filter(|_| file.ci.irrep.is_some()).map(String::from))

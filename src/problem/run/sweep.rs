@@ -470,10 +470,6 @@ impl RunObserver for PointObserver {
         self.own.iteration(progress);
     }
 
-    fn stage(&self, name: &str, text: &str) {
-        self.own.stage(name, text);
-    }
-
     fn bond(&self, progress: &SweepProgress<'_>) {
         self.own.bond(progress);
     }

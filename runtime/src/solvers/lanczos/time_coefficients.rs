@@ -57,9 +57,14 @@ pub(super) fn is_hidden(
     let beyond = |bounds: Vec<[f64; 2]>| {
         let of = |([low, high], [least, most]): ([f64; 2], &[f64; 2])| (least - low).max(high - most);
         // A bound that is no number says nothing: it is looked at closer.
-        bounds.into_iter().zip(&allowed).map(of).fold(0.0, |sum: f64, own| if own.is_nan() { f64::INFINITY } else { sum.max(own) })
+        bounds
+            .into_iter()
+            .zip(&allowed)
+            .map(of)
+            .fold(0.0, |sum: f64, own| if own.is_nan() { f64::INFINITY } else { sum.max(own) })
     };
-    let value_is_beyond = |time: f64| beyond(functions.values(time).into_iter().map(|value| [value; 2]).collect()) > 0.0;
+    let value_is_beyond =
+        |time: f64| beyond(functions.values(time).into_iter().map(|value| [value; 2]).collect()) > 0.0;
     let part = |from: f64, to: f64| (beyond(functions.bounds(from, to)), from, to);
     let edge = |number: usize| time + step * number as f64 / PARTS[0] as f64;
     let mut wide: Vec<(f64, f64, f64)> = (0..PARTS[0]).map(|number| part(edge(number), edge(number + 1))).collect();
@@ -108,7 +113,11 @@ mod tests {
                     [a.min(b), if (from..=to).contains(&middle) { 1.0 } else { a.max(b) }]
                 };
                 let pulse = Bounded(value, bounds);
-                assert_eq!(is_hidden(&pulse, (0.0, 1.0), &places(0.0, 1.0), &[1e-9; 2]), width < 0.05, "{width} {middle}");
+                assert_eq!(
+                    is_hidden(&pulse, (0.0, 1.0), &places(0.0, 1.0), &[1e-9; 2]),
+                    width < 0.05,
+                    "{width} {middle}"
+                );
                 // A part before it, and one that the tolerance forgives.
                 assert!(!is_hidden(&pulse, (-3.0, 2.0), &places(-3.0, 2.0), &[1e-9; 2]), "{width} {middle}");
                 assert!(!is_hidden(&pulse, (0.0, 1.0), &places(0.0, 1.0), &[2.0; 2]));

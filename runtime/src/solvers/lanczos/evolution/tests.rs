@@ -398,7 +398,8 @@ fn pulses_between_two_times_are_not_missed() {
     let start = start(6, 2, 54);
     let (wanted, _) = exact(&random(6, 0.7, false, 64), [&start[0], &start[1]], 1.0, false);
     for (middle, width) in [(7.3, 0.3), (2.0, 1e-2), (8.123_456, 1e-5)] {
-        let sum = OperatorCombination::new(vec![(Box::new(random(6, 0.7, false, 64)) as Box<dyn LinearOperator<f64>>, 0.0)]);
+        let sum =
+            OperatorCombination::new(vec![(Box::new(random(6, 0.7, false, 64)) as Box<dyn LinearOperator<f64>>, 0.0)]);
         let (options, pulse) = (EvolutionOptions::new(vec![0.0, 10.0], 1e-6), GaussianPulse { middle, width });
         let mut error = f64::NAN;
         let see = |state: &EvolvedState<'_, f64>| -> Result<(), SolveError> {
