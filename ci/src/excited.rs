@@ -117,7 +117,7 @@ mod tests {
         (0..length).map(|_| next()).collect()
     }
 
-    fn near(a: &[f64], b: &[f64]) -> bool {
+    fn are_equal(a: &[f64], b: &[f64]) -> bool {
         a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12)
     }
 
@@ -139,7 +139,7 @@ mod tests {
             };
             let sum: Vec<f64> = product(take, put).iter().zip(product(put, take)).map(|(a, b)| a + b).collect();
             let wanted = if first == second { x.clone() } else { vec![0.0; sum.len()] };
-            assert!(near(&sum, &wanted), "{first:?} {second:?}");
+            assert!(are_equal(&sum, &wanted), "{first:?} {second:?}");
         }
         let none = LadderOperator { orbital: 0, is_beta: true, adds: false };
         assert_eq!((none.electrons((1, 0), 4), none.electrons((1, 1), 4)), (None, Some((1, 0))));
@@ -169,7 +169,7 @@ mod tests {
             }
             let end = if raises { (up + 1, down - 1) } else { (up - 1, down + 1) };
             let end = Space::full(n, end.0, end.1).unwrap();
-            assert!(near(&flip_spin(&space, &end, raises, &x), &wanted), "raises {raises}");
+            assert!(are_equal(&flip_spin(&space, &end, raises, &x), &wanted), "raises {raises}");
         }
         let numbers = random(2 * 16, 9);
         let one = [0, 1].map(|spin| Array2::from_shape_fn((n, n), |(p, q)| numbers[16 * spin + 4 * p + q]));
@@ -180,6 +180,6 @@ mod tests {
                 add(&mut wanted, product(take, LadderOperator { orbital: p, is_beta: spin, adds: true }), *element);
             }
         }
-        assert!(near(&one_electron_product(&space, &space, &one, &x), &wanted));
+        assert!(are_equal(&one_electron_product(&space, &space, &one, &x), &wanted));
     }
 }

@@ -92,7 +92,7 @@ impl Interval {
     }
 
     /// The smallest one with all of these; all numbers where one is not a number.
-    fn of(numbers: &[f64]) -> Interval {
+    fn hull(numbers: &[f64]) -> Interval {
         if numbers.iter().any(|number| number.is_nan()) {
             return Interval::ALL;
         }
@@ -112,14 +112,14 @@ impl Interval {
 
 impl From<f64> for Interval {
     fn from(number: f64) -> Interval {
-        Interval::of(&[number])
+        Interval::hull(&[number])
     }
 }
 
 impl Add for Interval {
     type Output = Interval;
     fn add(self, other: Interval) -> Interval {
-        Interval::of(&[self.low + other.low, self.high + other.high])
+        Interval::hull(&[self.low + other.low, self.high + other.high])
     }
 }
 
@@ -141,7 +141,7 @@ impl Mul for Interval {
     type Output = Interval;
     fn mul(self, other: Interval) -> Interval {
         let [a, b] = [self, other];
-        Interval::of(&[a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high])
+        Interval::hull(&[a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high])
     }
 }
 
@@ -152,13 +152,13 @@ impl Div for Interval {
             return Interval::ALL;
         }
         let [a, b] = [self, other];
-        Interval::of(&[a.low / b.low, a.low / b.high, a.high / b.low, a.high / b.high])
+        Interval::hull(&[a.low / b.low, a.low / b.high, a.high / b.low, a.high / b.high])
     }
 }
 
 impl TimeNumber for Interval {
     fn power(self, exponent: Interval) -> Interval {
-        let ends = |exponent: f64| Interval::of(&[self.low.powf(exponent), self.high.powf(exponent)]);
+        let ends = |exponent: f64| Interval::hull(&[self.low.powf(exponent), self.high.powf(exponent)]);
         let n = exponent.low;
         if exponent.high == n && n.fract() == 0.0 {
             return match (n % 2.0 == 0.0, self.contains(0.0)) {
@@ -169,13 +169,13 @@ impl TimeNumber for Interval {
         }
         if self.low > 0.0 || self.low == 0.0 && exponent.low > 0.0 {
             let corners = [self.low, self.high].map(|x| [x.powf(exponent.low), x.powf(exponent.high)]);
-            return Interval::of(&corners.concat());
+            return Interval::hull(&corners.concat());
         }
         Interval::ALL
     }
 
     fn apply(self, function: fn(f64) -> f64, shape: Shape) -> Interval {
-        let ends = || Interval::of(&[function(self.low), function(self.high)]);
+        let ends = || Interval::hull(&[function(self.low), function(self.high)]);
         let finite = self.low.is_finite() && self.high.is_finite();
         match shape {
             Shape::Rising { low, .. } if self.high < low => Interval::ALL,
@@ -205,7 +205,6 @@ impl TimeNumber for Interval {
 #[cfg(test)]
 mod tests {
     use super::super::TimeFunction;
-    use super::*;
 
     /// Bounds hold all values, approach them where the span does, and are exact where the time stands once.
     #[test]

@@ -307,7 +307,7 @@ fn responses(
             space,
             integrals,
         };
-        context.observer.stage("spectrum", &format!("{} of {all}: {} electrons", place + 1, target.name));
+        context.observer.stage("spectrum", &format!("{} of {all}: {}", place + 1, target.name));
         let mut hamiltonian = None;
         for (number, sector) in actions {
             let name = format!("{} from {sector}, curve {number}", target.name);
