@@ -56,7 +56,7 @@ impl Excitation {
                 return Err(file.refused(InputProblem { what, span: spec.of_span.clone() }).into());
             };
             let of = |(one, name): (&OneElectron, &str)| {
-                let one = one.among(&window.active);
+                let one = one.submatrices(&window.active);
                 let irrep = irrep_of(&one, &integrals.irreps);
                 (name.to_string(), Excitation::Dipole(Box::new(one), irrep))
             };

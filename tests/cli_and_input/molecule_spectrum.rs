@@ -183,7 +183,7 @@ fn dipoles_absorb_as_lehmann_sums_say() {
         let operators: Vec<Operator> = components
             .iter()
             .map(|one| {
-                let [alpha, beta] = one.among(&[0, 1, 2, 3]);
+                let [alpha, beta] = one.submatrices(&[0, 1, 2, 3]);
                 let term =
                     |((p, q), value): ((usize, usize), &f64), spin| *value * (build::cdag(p, spin) * build::c(q, spin));
                 let alpha = alpha.indexed_iter().map(|own| term(own, Spin::Up));
