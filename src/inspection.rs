@@ -3,7 +3,7 @@
 
 use crate::input::InputFile;
 use crate::path::{GeneratedFile, OperatorIr, StageError};
-use crate::problem::{self, LatticeProblem, PlanDetails, Problem};
+use crate::problem::{self, LatticeProblem, PlanDetails, Problem, SweepProblem};
 use crate::{evolve, spectrum, thermal};
 use eigenforge_runtime::machine::Machine;
 
@@ -22,6 +22,7 @@ pub fn open(file: &InputFile) -> Result<Box<dyn Problem>, StageError> {
 pub fn open_for(file: &InputFile, machine: &Machine) -> Result<Box<dyn Problem>, StageError> {
     match file {
         InputFile::Lattice(file) => Ok(Box::new(WithCurves(LatticeProblem::new((**file).clone())?))),
+        InputFile::Sweep(sweep) => Ok(Box::new(SweepProblem::new((**sweep).clone(), machine, open_for)?)),
         _ => problem::open_for(file, machine),
     }
 }

@@ -16,6 +16,8 @@ mod charges;
 mod ci;
 #[path = "cli_and_input/command.rs"]
 mod command;
+#[path = "cli_and_input/curve_sweep.rs"]
+mod curve_sweep;
 #[path = "cli_and_input/dependencies.rs"]
 mod dependencies;
 #[path = "cli_and_input/dmrg.rs"]
@@ -42,6 +44,8 @@ mod levels;
 mod limits;
 #[path = "cli_and_input/matrix_products.rs"]
 mod matrix_products;
+#[path = "cli_and_input/molecule_spectrum.rs"]
+mod molecule_spectrum;
 #[path = "cli_and_input/network.rs"]
 mod network;
 #[path = "cli_and_input/observables.rs"]

@@ -55,6 +55,7 @@ mod density;
 mod direct;
 mod error;
 mod estimate;
+mod excited;
 mod fcidump;
 mod guess;
 mod integrals;
@@ -90,6 +91,7 @@ pub use direct::{DirectError, full_ci, full_ci_shape};
 pub use eigenforge_product::Hamiltonian;
 pub use error::CiError;
 pub use estimate::{Estimate, PRODUCTS, ProductKind, StorageError};
+pub use excited::{LadderOperator, flip_spin, one_electron_product};
 pub use fcidump::{
     AbelianGroup, FcidumpError, FcidumpHeader, FileIntegrals, IrrepLabel, OneElectron, OneElectronError,
     OrbitalSymmetry, Orbsym, OrbsymError, SymmetryKeys,

@@ -81,6 +81,17 @@ impl<'a> CiProblem<'a> {
         Ok(CiPlan { storage, multiply })
     }
 
+    /// H of the problem on a device, without the energy that is common to all determinants, and that energy; for what needs its products alone.
+    ///
+    /// # Errors
+    /// Nothing fits, with numbers; integrals that do not fit the space; kernels that do not compile.
+    pub fn on_device(solve: &Solve<'_>, device: &Device) -> Result<(Hamiltonian<'static>, f64), CiError> {
+        let (integrals, constant) = solve.problem.without_constant();
+        let storage = CiProblem::storage_plan(solve, device)?;
+        let plan = multiply(storage.way, &request(solve, &integrals, device))?;
+        Ok((Hamiltonian::new(plan, NAME, device)?, constant))
+    }
+
     /// The integrals without the part common to all determinants, and that part.
     pub(super) fn without_constant(&self) -> (Cow<'a, Integrals>, f64) {
         constant::take_out(self.integrals, self.space.alpha().electrons() + self.space.beta().electrons())

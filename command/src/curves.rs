@@ -10,29 +10,39 @@ use super::progress::Display;
 use super::solve::{HINT, heed_signals};
 use eigenforge::Error;
 use eigenforge::evolve::{EvolutionRecord, chain_evolution, evolution};
-use eigenforge::input::{InputError, InputFile, ModelFile};
+use eigenforge::input::{InputError, InputFile, ModelFile, ParameterSweep};
 use eigenforge::problem::Family;
-use eigenforge::problem::run::RunContext;
+use eigenforge::problem::run::{MakeCurves, RunContext, sweep_curves};
 use eigenforge::processes::World;
-use eigenforge::report::{CurveReport, MATRIX_PRODUCTS};
-use eigenforge::spectrum::spectrum;
+use eigenforge::report::{CurveReport, CurveSweepRecord, MATRIX_PRODUCTS};
+use eigenforge::spectrum::{SpectrumRecord, molecule_spectrum, spectrum};
 use eigenforge::thermal::thermal;
 use eigenforge_runtime::say;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A verb: its name, what it makes, how its file is read, and the library's function.
+/// Files that a sweep writes into its folder, beside those of its points.
+const SWEEP_FILES: [&str; 3] = ["sweep.json", "sweep.csv", "curves.csv"];
+
+/// A verb: what it makes, how its file is read, and the library's function.
 struct CurveVerb<R> {
-    name: &'static str,
     result: &'static str,
     read: fn(&Path) -> Result<InputFile, InputError>,
-    make: fn(InputFile, &RunContext) -> Result<R, Error>,
-    /// Whether chains of DMRG have it.
-    of_chains: bool,
+    make: MakeCurves<R>,
+    /// What it is of, and the sentence that says so.
+    families: Families,
     /// Whether the command line asks for the state at the end.
     vectors: bool,
 }
+
+/// Families, and the sentence that says so.
+type Families = (&'static [Family], &'static str);
+const LATTICES: Families = (&[Family::Lattice], "it is of lattice models that are diagonalised");
+const WITH_MOLECULES: Families =
+    (&[Family::Lattice, Family::Ci], "it is of lattice models that are diagonalised, and of molecules by full CI");
+const WITH_CHAINS: Families =
+    (&[Family::Lattice, Family::Dmrg], "it is of lattice models, diagonalised or with [dmrg]");
 
 /// The file of a lattice model, which [`run`] has made sure of.
 fn lattice_file(file: InputFile) -> ModelFile {
@@ -49,60 +59,64 @@ fn evolution_of(file: InputFile, context: &RunContext) -> Result<EvolutionRecord
     }
 }
 
+fn spectrum_of(file: InputFile, context: &RunContext) -> Result<SpectrumRecord, Error> {
+    match file {
+        InputFile::Ci(file) => molecule_spectrum(*file, context),
+        file => spectrum(lattice_file(file), context),
+    }
+}
+
 /// Runs `eigenforge spectrum`.
 pub(super) fn run_spectrum(arguments: &CurveArguments) -> Result<VerbEnd, CommandError> {
-    let (read, make) = (InputFile::read, |file, context: &RunContext| spectrum(lattice_file(file), context));
-    run(arguments, CurveVerb { name: "spectrum", result: "a spectrum", read, make, of_chains: false, vectors: false })
+    let (read, make): (_, MakeCurves<_>) = (InputFile::read, spectrum_of);
+    run(arguments, CurveVerb { result: "a spectrum", read, make, families: WITH_MOLECULES, vectors: false })
 }
 
 /// Runs `eigenforge thermal`.
 pub(super) fn run_thermal(arguments: &CurveArguments) -> Result<VerbEnd, CommandError> {
     let (read, make) = (InputFile::read, |file, context: &RunContext| thermal(lattice_file(file), context));
-    let verb = CurveVerb { name: "thermal", result: "a thermal average", read, make, of_chains: false, vectors: false };
-    run(arguments, verb)
+    run(arguments, CurveVerb { result: "a thermal average", read, make, families: LATTICES, vectors: false })
 }
 
 /// Runs `eigenforge evolve`.
 pub(super) fn run_evolve(arguments: &EvolveArguments) -> Result<VerbEnd, CommandError> {
-    let (read, make, vectors) = (InputFile::read_evolving, evolution_of as fn(_, &_) -> _, arguments.vectors);
-    let verb = CurveVerb { name: "evolve", result: "an evolution", read, make, of_chains: true, vectors };
+    let (read, vectors) = (InputFile::read_evolving, arguments.vectors);
+    let verb = CurveVerb { result: "an evolution", read, make: evolution_of, families: WITH_CHAINS, vectors };
     run(&arguments.curve, verb)
 }
 
-fn run<R: CurveReport>(arguments: &CurveArguments, verb: CurveVerb<R>) -> Result<VerbEnd, CommandError> {
+fn run<R: CurveReport + Send>(arguments: &CurveArguments, verb: CurveVerb<R>) -> Result<VerbEnd, CommandError> {
     let start = Instant::now();
     if World::join()?.is_some() {
         let (what, why) = (format!("{} over ranks", verb.result), "one process makes it: leave mpirun out");
         return Err(Error::not_of_family(Family::Lattice, &what, why).into());
     }
-    let file = match (verb.read)(&arguments.model)? {
-        file @ InputFile::Lattice(_) => file,
-        file @ InputFile::Dmrg(_) if verb.of_chains => file,
-        InputFile::Sweep(sweep) => {
-            let (what, family) = (format!("{} of a sweep", verb.result), Family::from_file(&sweep.points[0].file));
-            return Err(Error::not_of_family(family, &what, "give every swept key one value").into());
-        }
-        file => {
-            let why = "it is of lattice models that are diagonalised";
-            return Err(Error::not_of_family(Family::from_file(&file), verb.name, why).into());
-        }
+    let mut file = (verb.read)(&arguments.model)?;
+    let points = match &file {
+        InputFile::Sweep(sweep) => sweep.points.iter().map(|point| &point.file).collect(),
+        file => vec![file],
     };
-    let mut file = file;
-    let mut names = R::FILES.to_vec();
-    match &mut file {
-        InputFile::Dmrg(file) => {
-            file.model.output.vectors |= verb.vectors;
-            names.extend(file.model.output.vectors.then_some(MATRIX_PRODUCTS));
+    for file in &points {
+        let ((families, why), family) = (verb.families, Family::from_file(file));
+        if !families.contains(&family) {
+            return Err(Error::not_of_family(family, R::VERB, why).into());
         }
-        _ if verb.vectors => {
-            let why = "only matrix-product states are written at the end: leave --vectors out, or add [dmrg]";
-            return Err(Error::not_of_family(Family::Lattice, "--vectors of evolve", why).into());
-        }
-        _ => {}
     }
-    let folder = arguments.output.clone().or_else(|| file.output().and_then(|output| output.folder.clone()));
-    if names.len() > R::FILES.len() && folder.is_none() {
-        return Err(CommandError::VectorsWithoutFolder);
+    let named = match &file {
+        InputFile::Sweep(sweep) => sweep.folder(),
+        file => file.output().and_then(|output| output.folder.clone()),
+    };
+    let folder = arguments.output.clone().or(named);
+    let mut names = if matches!(file, InputFile::Sweep(_)) { SWEEP_FILES.to_vec() } else { R::FILES.to_vec() };
+    if let InputFile::Dmrg(chain) = &mut file {
+        chain.model.output.vectors |= verb.vectors;
+        if chain.model.output.vectors {
+            names.push(MATRIX_PRODUCTS);
+            folder.as_ref().ok_or(CommandError::VectorsWithoutFolder)?;
+        }
+    } else if verb.vectors {
+        let why = "only matrix-product states of one run are written at the end: leave --vectors out, or add [dmrg]";
+        return Err(Error::not_of_family(Family::Lattice, "--vectors of evolve", why).into());
     }
     let _output = output_folder::lock(folder.as_deref(), &names)?;
     heed_signals(HINT);
@@ -111,12 +125,27 @@ fn run<R: CurveReport>(arguments: &CurveArguments, verb: CurveVerb<R>) -> Result
         checkpoint: arguments.saved.request(),
         ..RunContext::new(start, &arguments.device, Arc::clone(&display) as Arc<_>)
     };
-    let found = (verb.make)(file, &context);
+    match file {
+        InputFile::Sweep(sweep) => run_sweep(arguments, &verb, &sweep, (folder.as_deref(), &context, &display)),
+        file => run_one(arguments, &verb, file, (folder.as_deref(), &context, &display)),
+    }
+}
+
+/// Folder, run and display.
+type Surroundings<'a> = (Option<&'a Path>, &'a RunContext, &'a Display);
+
+fn run_one<R: CurveReport>(
+    arguments: &CurveArguments,
+    verb: &CurveVerb<R>,
+    file: InputFile,
+    (folder, context, display): Surroundings<'_>,
+) -> Result<VerbEnd, CommandError> {
+    let found = (verb.make)(file, context);
     display.take_away();
     let found = found?;
     // Files first: standard output may be closed or full.
-    let written = folder.as_deref().map(|folder: &Path| found.write(folder)).transpose();
-    if let (Ok(Some(_)), Some(folder)) = (&written, &folder) {
+    let written = folder.map(|folder| found.write(folder)).transpose();
+    if let (Ok(Some(_)), Some(folder)) = (&written, folder) {
         output::results_in(folder);
     }
     print(&if arguments.json { found.to_json()? + "\n" } else { found.summary() });
@@ -125,4 +154,41 @@ fn run<R: CurveReport>(arguments: &CurveArguments, verb: CurveVerb<R>) -> Result
     }
     written?.into_iter().flatten().for_each(|file| say!("wrote {}", file.display()));
     Ok(if found.converged() { VerbEnd::Done } else { VerbEnd::NotConverged })
+}
+
+/// Every point; one that fails ends the sweep, and what was found before is shown and written all the same.
+fn run_sweep<R: CurveReport + Send>(
+    arguments: &CurveArguments,
+    verb: &CurveVerb<R>,
+    sweep: &ParameterSweep,
+    (folder, context, display): Surroundings<'_>,
+) -> Result<VerbEnd, CommandError> {
+    let mut each = |record: &CurveSweepRecord<R>| {
+        let (done, all) = (record.points.len(), sweep.points.len());
+        let point = &record.points[done - 1];
+        display.line(&format!("{done:>4} of {all}  {}  {}", point.label, point.headline_text()));
+        if let Some(Err(fault)) = folder.map(|folder| record.write_tables(folder)) {
+            display.line(&format!("warning: {fault}"));
+        }
+    };
+    let (record, done) = sweep_curves(sweep, verb.make, context, folder, &mut each);
+    display.take_away();
+    // Files first: standard output may be closed or full.
+    let written = folder.filter(|_| !record.points.is_empty()).map(|folder| record.write(folder)).transpose();
+    if let (Ok(Some(_)), Some(folder)) = (&written, folder) {
+        output::results_in(folder);
+    }
+    match (&done, arguments.json) {
+        // Standard output is for one object, which says what went wrong.
+        (Err(_), true) => {}
+        (Ok(()), true) => print(&(record.to_json()? + "\n")),
+        (_, false) if record.points.is_empty() => {}
+        (_, false) => print(&record.summary()),
+    }
+    if arguments.json {
+        record.warnings().iter().for_each(|warning| say!("warning: {warning}"));
+    }
+    done?;
+    written?.into_iter().flatten().for_each(|file| say!("wrote {}", file.display()));
+    Ok(if record.converged() { VerbEnd::Done } else { VerbEnd::NotConverged })
 }

@@ -5,7 +5,7 @@
 
 use super::checkpoint::checkpoint_settings;
 use super::measures::{known_measures, refused_key};
-use super::record::{ChainEvolutionRecord, EvolutionRecord, RecordedAverages, RecordedEntropy};
+use super::record::{ChainEvolutionRecord, EvolutionRecord, RecordedAverages, RecordedEntropy, time_text};
 use super::start::occupied;
 use crate::Error;
 use crate::dmrg::{
@@ -79,8 +79,8 @@ pub fn chain_evolution(file: &DmrgFile, context: &RunContext) -> Result<Evolutio
     let mut points: Vec<ChainPoint> = Vec::new();
     let visit = |point: ChainPoint| {
         if points.len().is_multiple_of(between) {
-            let (time, states) = (point.time, point.steps.states);
-            context.observer.stage("evolve", &format!("t = {time:.4} of {until}, {states} states"));
+            let (time, states) = (time_text(point.time, &spec.times), point.steps.states);
+            context.observer.stage("evolve", &format!("t = {time} of {until}, {states} states"));
         }
         points.push(point);
     };

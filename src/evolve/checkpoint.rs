@@ -1,6 +1,6 @@
 //! What must be the same where an evolution goes on from a checkpoint, beside model and sector.
 
-use crate::input::{EvolveSpec, ModelFile, StartSpec};
+use crate::input::{EvolveSpec, ModelFile};
 use crate::observable::Observable;
 use crate::problem::run::{operators_setting, setting};
 
@@ -14,16 +14,9 @@ pub(super) fn checkpoint_settings(
     let drives = file.driven.iter().flat_map(|driven| &driven.drives);
     let drives: Vec<String> = drives.map(|drive| format!("{} = {:?}", drive.key, drive.function.to_string())).collect();
     let record: Vec<&str> = spec.record.iter().map(|(name, _)| name.as_str()).collect();
-    let hash = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
-    let start_file = match &spec.start {
-        StartSpec::Model { path, .. } | StartSpec::Vectors { path, .. } => {
-            std::fs::read(path).map_or_else(|error| error.to_string(), |bytes| hash(&bytes))
-        }
-        StartSpec::Occupied { .. } | StartSpec::Levels(_) | StartSpec::Orbitals => "none".into(),
-    };
     vec![
         ("start".into(), text(&spec.start_span)),
-        ("start file".into(), start_file),
+        ("start file".into(), spec.start.file_hash()),
         operators_setting("observables' operators", observables.iter().flat_map(|own| &own.operators)),
         ("times".into(), times_text(&spec.times)),
         setting("tolerance", spec.tolerance),

@@ -18,7 +18,6 @@ use crate::report::{CurveReport, ReportError, write_matrix_products};
 use ndarray::{Array1, Array2, Array3};
 use ndarray_npy::NpzWriter;
 use num_complex::Complex64;
-use std::fmt::Write as _;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +28,7 @@ const WIDTH: u32 = 800;
 const HEIGHT: u32 = 280;
 
 impl CurveReport for EvolutionRecord {
+    const VERB: &'static str = "evolve";
     const FILES: [&'static str; 4] = ["report.json", "evolution.npz", "evolution.csv", "evolution.svg"];
 
     fn summary(&self) -> String {
@@ -96,18 +96,14 @@ impl CurveReport for EvolutionRecord {
         self.state.as_ref().map(|state| write_matrix_products(folder, &energy, std::slice::from_ref(state))).transpose()
     }
 
-    fn to_csv(&self) -> String {
-        let columns = self.columns();
-        let mut out: String = columns.iter().fold("t".into(), |line, (name, _)| line + "," + name);
-        out.push('\n');
-        for (place, time) in self.times.iter().enumerate() {
-            let _ = write!(out, "{time:?}");
-            columns.iter().for_each(|(_, values)| {
-                let _ = write!(out, ",{:?}", values[place]);
-            });
-            out.push('\n');
-        }
-        out
+    fn table(&self) -> Vec<(String, Vec<f64>)> {
+        std::iter::once(("t".to_string(), self.times.clone())).chain(self.columns()).collect()
+    }
+
+    fn headline(&self) -> Vec<(&'static str, f64)> {
+        let last = |values: &[f64]| values.last().copied().unwrap_or(f64::NAN);
+        let [energy, echo] = [&self.energy, &self.echo].map(|values| last(values));
+        vec![("energy", energy), ("echo", echo), ("bound", self.bound)]
     }
 
     fn svg(&self) -> Result<String, ReportError> {

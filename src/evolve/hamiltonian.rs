@@ -9,9 +9,11 @@
 
 use crate::Error;
 use crate::exact::{DrivenModel, Model};
-use crate::input::{DrivenOperator, EvolveSpec, InputProblem, ModelFile, PulseForm, VectorPotential, Wrong};
+use crate::input::interval::{Interval, TimeNumber};
+use crate::input::{Drive, DrivenOperator, EvolveSpec, InputProblem, ModelFile, PulseForm, VectorPotential, Wrong};
 use crate::lattice::{Boundary, Lattice, LatticeKind};
 use crate::operator::{Factor, Operator, SiteKind};
+use eigenforge_runtime::solvers::TimeCoefficients;
 
 /// Displacements that differ by less are equal.
 const SAME: f64 = 1e-9;
@@ -32,13 +34,50 @@ enum Turn {
 
 impl VectorPotential {
     /// a(t).
-    pub(super) fn value(&self, time: f64) -> f64 {
-        let VectorPotential { a0, omega, t0, width, .. } = self;
+    pub(super) fn value<N: TimeNumber>(&self, time: N) -> N {
+        let VectorPotential { a0, omega, t0, width, .. } = *self;
+        let [a0, omega, late] = [N::from(a0), N::from(omega), time - N::from(t0)];
         match self.form {
-            PulseForm::Pulse => a0 * (-(time - t0).powi(2) / (2.0 * width * width)).exp() * (omega * (time - t0)).cos(),
-            PulseForm::Ac => a0 * (omega * (time - t0)).sin(),
+            PulseForm::Pulse => {
+                let envelope = (-late.power(N::from(2.0)) / N::from(2.0 * width * width)).exp();
+                a0 * envelope * (omega * late).cos()
+            }
+            PulseForm::Ac => a0 * (omega * late).sin(),
             PulseForm::Dc => a0 * time,
         }
+    }
+}
+
+/// The coefficients of the parts of a file's H(t).
+struct FileCoefficients {
+    functions: Vec<Function>,
+    drives: Vec<Drive>,
+    potential: Option<VectorPotential>,
+}
+
+impl FileCoefficients {
+    /// At a time, or intervals of all in an interval of times.
+    fn at_time<N: TimeNumber>(&self, time: N) -> Vec<N> {
+        let a = self.potential.map_or(N::from(0.0), |potential| potential.value(time));
+        let of_part = |function: &Function| {
+            let drive = function.drive.map_or(N::from(1.0), |number| self.drives[number].function.at_time(time));
+            match function.turn {
+                Turn::None => drive,
+                Turn::Cosine(length) => drive * (a * N::from(length)).cos(),
+                Turn::Sine(length) => drive * (a * N::from(length)).sin(),
+            }
+        };
+        self.functions.iter().map(of_part).collect()
+    }
+}
+
+impl TimeCoefficients for FileCoefficients {
+    fn values(&self, time: f64) -> Vec<f64> {
+        self.at_time(time)
+    }
+
+    fn bounds(&self, from: f64, to: f64) -> Vec<[f64; 2]> {
+        self.at_time(Interval::between(from, to)).into_iter().map(|bound| [bound.low, bound.high]).collect()
     }
 }
 
@@ -195,20 +234,7 @@ pub(super) fn driven_model(
         Model::new(operator, sector.clone())
     });
     let models = models.collect::<Result<Vec<Model>, _>>()?;
-    let (drives, potential) = (driven.drives, spec.vector_potential);
-    let coefficients = move |time: f64| {
-        let a = potential.map_or(0.0, |potential| potential.value(time));
-        let of_part = |function: &Function| {
-            let drive = function.drive.map_or(1.0, |number| drives[number].function.value(time));
-            drive
-                * match function.turn {
-                    Turn::None => 1.0,
-                    Turn::Cosine(length) => (a * length).cos(),
-                    Turn::Sine(length) => (a * length).sin(),
-                }
-        };
-        functions.iter().map(of_part).collect::<Vec<f64>>()
-    };
+    let coefficients = FileCoefficients { functions, drives: driven.drives, potential: spec.vector_potential };
     let driven = DrivenModel::new(models, coefficients)?;
     let Some(symmetry) = &file.symmetry else { return Ok(Some(driven)) };
     Ok(Some(driven.symmetry(symmetry).map_err(|error| refused(Wrong::Operator(error)))?))

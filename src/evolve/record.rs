@@ -127,8 +127,23 @@ impl RecordedEntropy {
 
 /// Rows of the printed table at most.
 const MOST_ROWS: usize = 12;
+/// Digits behind the point of a time of it.
+const FEWEST_DIGITS: usize = 4;
+const MOST_DIGITS: usize = 10;
 /// Columns of it beside the time.
 const MOST_COLUMNS: usize = 6;
+
+/// A time with as many digits as tell all of the list apart.
+pub(super) fn time_text(time: f64, times: &[f64]) -> String {
+    let gap = times.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
+    let is_kept = |digits: usize| {
+        times
+            .iter()
+            .all(|time| format!("{time:.digits$}").parse().is_ok_and(|short: f64| (short - time).abs() <= 1e-3 * gap))
+    };
+    let shortest = (FEWEST_DIGITS..=MOST_DIGITS).find(|digits| is_kept(*digits));
+    shortest.map_or_else(|| format!("{time:.6e}"), |digits| format!("{time:.digits$}"))
+}
 
 impl EvolutionRecord {
     /// Every quantity that is one number or one a site, with its values at each time: energy, echo, averages, entropies.
@@ -169,7 +184,7 @@ impl EvolutionRecord {
         let last = self.times.len().saturating_sub(1);
         for place in (0..self.times.len()).filter(|place| place % step == 0 || *place == last) {
             let values: String = shown.iter().map(|(_, values)| format!(" {:>18.10}", values[place])).collect();
-            line(&mut out, &format!("{:>10.4}{values}", self.times[place]));
+            line(&mut out, &format!("{:>10}{values}", time_text(self.times[place], &self.times)));
         }
         let hidden = columns.len() - shown.len();
         if hidden > 0 || step > 1 {
@@ -230,5 +245,21 @@ impl ChainEvolutionRecord {
             of.device,
             start + steps
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::time_text;
+
+    #[test]
+    fn times_have_the_digits_that_tell_them_apart() {
+        let text = |times: &[f64]| times.iter().map(|time| time_text(*time, times)).collect::<Vec<_>>();
+        assert_eq!(text(&[0.0, 0.1, 0.2]), ["0.0000", "0.1000", "0.2000"]);
+        assert_eq!(text(&[0.0, 1e-5, 2e-5]), ["0.00000", "0.00001", "0.00002"]);
+        assert_eq!(text(&[0.0, 1.0 / 3.0]), ["0.0000", "0.3333"]);
+        assert_eq!(text(&[0.0, 1e-12, 3e-12]), ["0.000000e0", "1.000000e-12", "3.000000e-12"]);
+        assert_eq!(text(&[5.0, 5.000_01])[1], "5.00001");
+        assert_eq!(text(&[0.0]), ["0.0000"]);
     }
 }

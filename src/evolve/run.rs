@@ -6,7 +6,7 @@ use super::checkpoint::checkpoint_settings;
 use super::device::RunDevice;
 use super::hamiltonian::driven_model;
 use super::measures::measures;
-use super::record::{EvolutionRecord, RecordedAverages, RecordedEntropy};
+use super::record::{EvolutionRecord, RecordedAverages, RecordedEntropy, time_text};
 use super::start::start_state;
 use crate::Error;
 use crate::exact::{DrivenModel, EvolutionMeasures, EvolutionPoint, evolve_driven_model, evolve_model};
@@ -64,7 +64,8 @@ pub fn evolution(file: ModelFile, context: &RunContext) -> Result<EvolutionRecor
     let between = spec.times.len().div_ceil(MOST_LINES);
     let visit = |point: EvolutionPoint| {
         if points.len().is_multiple_of(between) {
-            context.observer.stage("evolve", &format!("t = {:.4} of {until}", point.time));
+            let time = time_text(point.time, &spec.times);
+            context.observer.stage("evolve", &format!("t = {time} of {until}"));
         }
         points.push(point);
     };

@@ -101,6 +101,17 @@ pub enum StartSpec {
     },
 }
 
+impl StartSpec {
+    /// A hash of the file that it names, by which another file of the same path is told apart; "none" without one.
+    pub(crate) fn file_hash(&self) -> String {
+        match self {
+            StartSpec::Model { path, .. } | StartSpec::Vectors { path, .. } => std::fs::read(path)
+                .map_or_else(|error| error.to_string(), |bytes| blake3::hash(&bytes).to_hex().to_string()),
+            StartSpec::Occupied { .. } | StartSpec::Levels(_) | StartSpec::Orbitals => "none".into(),
+        }
+    }
+}
+
 /// What is recorded where `record` is left out.
 const RECORDED: [&str; 2] = ["energy", "echo"];
 /// Times at most.

@@ -20,6 +20,7 @@ mod entanglement;
 mod evolve;
 mod family;
 mod imports;
+pub(crate) mod interval;
 mod lattice;
 mod matrix;
 mod model;
@@ -130,6 +131,8 @@ pub struct CiFile {
     pub solve: SolveSpec,
     /// `[observables]`, with defaults; sites are the orbitals of the space.
     pub observables: ObservablesSpec,
+    /// `[spectrum]`; `None` if there is no such section.
+    pub spectrum: Option<SpectrumSpec>,
     /// `[output]`, with defaults.
     pub output: OutputSpec,
 }
@@ -192,10 +195,19 @@ impl InputFile {
     /// # Errors
     /// Everything that is wrong with the text, each problem at its place.
     pub fn parse(name: &str, text: &str, folder: &Path) -> Result<InputFile, InputError> {
-        let parsed = ParsedText::new(Source { text, folder });
-        match ParameterSweep::read(name, &parsed)? {
+        InputFile::parse_with(name, Source { text, folder }, InputFile::read_point)
+    }
+
+    /// A file whose points, or which itself, a reader takes.
+    fn parse_with(
+        name: &str,
+        source: Source<'_>,
+        read_point: fn(&str, &ParsedText<'_>) -> Result<InputFile, InputError>,
+    ) -> Result<InputFile, InputError> {
+        let parsed = ParsedText::new(source);
+        match ParameterSweep::read(name, &parsed, read_point)? {
             Some(sweep) => Ok(InputFile::Sweep(Box::new(sweep))),
-            None => InputFile::read_point(name, &parsed),
+            None => read_point(name, &parsed),
         }
     }
 
@@ -216,10 +228,7 @@ impl InputFile {
     /// # Errors
     /// Everything that is wrong with the text, each problem at its place.
     pub fn parse_evolving(name: &str, text: &str, folder: &Path) -> Result<InputFile, InputError> {
-        match ModelFile::read_driven(name, &ParsedText::new(Source { text, folder })) {
-            Some(file) => Ok(InputFile::Lattice(Box::new(file?))),
-            None => InputFile::parse(name, text, folder),
-        }
+        InputFile::parse_with(name, Source { text, folder }, InputFile::read_evolving_point)
     }
 
     /// Reads a file like [`InputFile::read`], for all symmetry sectors of a lattice model: each symmetry with a name that H has and
@@ -290,6 +299,14 @@ impl InputFile {
         }
     }
 
+    /// Whether a lattice model has a section of a verb that makes curves.
+    pub(crate) fn has_curves(&self) -> bool {
+        match self {
+            InputFile::Lattice(file) => file.spectrum.is_some() || file.thermal.is_some() || file.evolve.is_some(),
+            _ => false,
+        }
+    }
+
     /// `[output]`; none of an interaction, whose result is a file of its own. Of a sweep, that of all points.
     pub fn output(&self) -> Option<&OutputSpec> {
         match self {
@@ -299,6 +316,14 @@ impl InputFile {
             InputFile::Su3(_) => None,
             InputFile::Matrix(file) => Some(&file.output),
             InputFile::Sweep(sweep) => sweep.points[0].file.output(),
+        }
+    }
+
+    /// Checks a text without sweeps whose model may have functions of `time`.
+    fn read_evolving_point(name: &str, parsed: &ParsedText<'_>) -> Result<InputFile, InputError> {
+        match ModelFile::read_driven(name, parsed) {
+            Some(file) => Ok(InputFile::Lattice(Box::new(file?))),
+            None => InputFile::read_point(name, parsed),
         }
     }
 
@@ -379,7 +404,7 @@ impl CiFile {
         let why = "a file describes a molecule, [ci], or a model on a lattice";
         file.refuse_others(
             "ci",
-            &["model", "lattice", "sector", "symmetry", "dmrg", "su3", "entanglement", "spectrum", "thermal", "evolve"],
+            &["model", "lattice", "sector", "symmetry", "dmrg", "su3", "entanglement", "thermal", "evolve"],
             why,
         );
         let (mut ci, states) = file.open("ci").and_then(|section| ci::read(section, false))?;
@@ -401,6 +426,7 @@ impl CiFile {
             problems.add(file.place("solve"), Wrong::Conflict { key: "precision", other: "ci", why });
         }
         let output = file.open("output").map_or_else(OutputSpec::default, solve::read_output);
+        let spectrum = file.open("spectrum").and_then(|section| spectrum::read_of_molecule(section, problems));
         file.finish("section", |_| None);
         ci.fcidump = resolve_path(folder, &ci.fcidump);
         if let SpaceSpec::File(path) = &mut ci.space {
@@ -409,11 +435,24 @@ impl CiFile {
         if let Some(path) = &mut ci.dipole {
             *path = resolve_path(folder, path);
         }
-        Some(CiFile { name: name.into(), text: text.into(), ci, solve, observables, output })
+        Some(CiFile { name: name.into(), text: text.into(), ci, solve, observables, spectrum, output })
+    }
+}
+
+impl InputError {
+    /// A problem at a place of a file with this name and text.
+    fn at_place((name, text): (&str, &str), problem: InputProblem) -> InputError {
+        let source = NamedSource::new(name, text.to_string()).with_language("TOML");
+        InputError::Invalid { text: source, problems: vec![problem.clipped(text)] }
     }
 }
 
 impl CiFile {
+    /// A problem at a place of the file.
+    pub(crate) fn refused(&self, problem: InputProblem) -> InputError {
+        InputError::at_place((&self.name, &self.text), problem)
+    }
+
     /// The observables of the file, whose sites are the orbitals of the space.
     ///
     /// # Errors

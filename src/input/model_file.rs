@@ -5,7 +5,6 @@ use crate::basis::Sector;
 use crate::exact::Model;
 use crate::models::{hubbard, spin_hubbard, xxz};
 use crate::operator::{Operator, OperatorError};
-use miette::NamedSource;
 
 impl ModelFile {
     /// The operator of the file's model on its lattice.
@@ -54,8 +53,7 @@ impl ModelFile {
 
     /// A problem at a place of the file.
     pub(crate) fn refused(&self, problem: InputProblem) -> InputError {
-        let text = NamedSource::new(&self.name, self.text.clone()).with_language("TOML");
-        InputError::Invalid { text, problems: vec![problem.clipped(&self.text)] }
+        InputError::at_place((&self.name, &self.text), problem)
     }
 
     /// Symmetries that H has and that the file does not name, by their keys: `["exchange"]`.

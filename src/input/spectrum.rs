@@ -109,6 +109,25 @@ impl AveragedStates {
 /// Points of a curve at most.
 const MOST_POINTS: usize = 1 << 20;
 
+/// Operators of a molecule.
+const OF_MOLECULES: [(&str, ()); 5] =
+    [("remove_up", ()), ("remove_dn", ()), ("add_up", ()), ("add_dn", ()), ("dipole", ())];
+/// Keys that a molecule has not.
+const OF_LATTICES: [(&str, &str); 3] = [
+    ("q", "a molecule has no momenta: there is a curve for each orbital or direction"),
+    ("direction", "there is a curve for each direction of the dipole, and their sum"),
+    ("connected", "the dipole's curves are without the level itself, and other operators lead to other sectors"),
+];
+
+/// Reads the section of a file with `[ci]`.
+pub(super) fn read_of_molecule(section: Section<'_>, problems: &Problems) -> Option<SpectrumSpec> {
+    for (key, why) in OF_LATTICES.into_iter().filter(|(key, _)| section.has(key)) {
+        section.problem(key, Wrong::Conflict { key, other: "ci", why });
+    }
+    section.choice("of", &OF_MOLECULES);
+    read(section, problems)
+}
+
 /// Reads the section.
 pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<SpectrumSpec> {
     let before = problems.len();

@@ -80,11 +80,15 @@ struct Axis {
 }
 
 impl ParameterSweep {
-    /// The sweep of a text; `None` if nothing in it is swept.
+    /// The sweep of a text, with the reader of its points; `None` if nothing in it is swept.
     ///
     /// # Errors
     /// What is wrong with a sweep, or with the file of a point.
-    pub(super) fn read(name: &str, parsed: &ParsedText<'_>) -> Result<Option<ParameterSweep>, InputError> {
+    pub(super) fn read(
+        name: &str,
+        parsed: &ParsedText<'_>,
+        read_point: fn(&str, &ParsedText<'_>) -> Result<InputFile, InputError>,
+    ) -> Result<Option<ParameterSweep>, InputError> {
         // A text that is no TOML is refused by the reader of its family.
         let (table, Source { text, folder }) = (parsed.any_table(), parsed.source);
         if !parsed.is_toml() || swept(table).next().is_none() {
@@ -108,7 +112,7 @@ impl ParameterSweep {
                 let splices = || values.clone().chain(others.iter().cloned()).collect::<Vec<_>>();
                 let read = |splices| {
                     let text = spliced(text, splices);
-                    InputFile::read_point(&title, &ParsedText::new(Source { text: &text, folder }))
+                    read_point(&title, &ParsedText::new(Source { text: &text, folder }))
                 };
                 match (read(splices()), states_key(table)) {
                     // A sector may have fewer states than others are asked for.
@@ -459,14 +463,13 @@ mod tests {
         field = { sweep = { from = 0, to = 0.3, points = 4 } }\n[lattice]\nkind = \"chain\"\nsize = 4\n[sector]\ntwo_sz = 0\n";
 
     fn sweep(text: &str) -> Result<Option<ParameterSweep>, String> {
-        ParameterSweep::read("file.toml", &ParsedText::new(Source { text, folder: std::path::Path::new("") })).map_err(
-            |error| match error {
-                InputError::Invalid { problems, .. } => {
-                    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-                }
-                other => other.to_string(),
-            },
-        )
+        let parsed = ParsedText::new(Source { text, folder: std::path::Path::new("") });
+        ParameterSweep::read("file.toml", &parsed, InputFile::read_point).map_err(|error| match error {
+            InputError::Invalid { problems, .. } => {
+                problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+            }
+            other => other.to_string(),
+        })
     }
 
     #[test]

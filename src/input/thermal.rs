@@ -48,14 +48,20 @@ pub enum ThermalMethod {
     Auto,
     /// Every sector by random vectors, without levels that are known.
     Ftlm,
+    /// Every sector by thermal pure quantum states.
+    Tpq,
     /// Every sector whole.
     Exact,
 }
 
 impl ThermalMethod {
     /// Their words.
-    pub const WORDS: [(&'static str, ThermalMethod); 3] =
-        [("auto", ThermalMethod::Auto), ("ftlm", ThermalMethod::Ftlm), ("exact", ThermalMethod::Exact)];
+    pub const WORDS: [(&'static str, ThermalMethod); 4] = [
+        ("auto", ThermalMethod::Auto),
+        ("ftlm", ThermalMethod::Ftlm),
+        ("tpq", ThermalMethod::Tpq),
+        ("exact", ThermalMethod::Exact),
+    ];
 }
 
 /// Temperatures at most.

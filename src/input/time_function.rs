@@ -1,8 +1,9 @@
 //! A number of a model file as a function of time: "4.0 + 2.0 * sin(3.0 * time)".
 //!
 //! In: a text of numbers, `time`, `pi`, `+ - * / ^`, parentheses and sin, cos, tan, exp, ln, sqrt, abs, tanh. Out: its value at a time, or what was
-//! expected where.
+//! expected where; bounds of it over a span of time.
 
+use super::interval::{Interval, Shape, TimeNumber};
 use std::fmt;
 
 /// A function of time.
@@ -22,18 +23,18 @@ enum Expression {
     Applied(usize, Box<Expression>),
 }
 
-/// A function with its name.
-type Named = (&'static str, fn(f64) -> f64);
+/// A function with its name and shape.
+type Named = (&'static str, fn(f64) -> f64, Shape);
 
 const FUNCTIONS: [Named; 8] = [
-    ("sin", f64::sin),
-    ("cos", f64::cos),
-    ("tan", f64::tan),
-    ("exp", f64::exp),
-    ("ln", f64::ln),
-    ("sqrt", f64::sqrt),
-    ("abs", f64::abs),
-    ("tanh", f64::tanh),
+    ("sin", f64::sin, Shape::SIN),
+    ("cos", f64::cos, Shape::COS),
+    ("tan", f64::tan, Shape::Poles),
+    ("exp", f64::exp, Shape::EXP),
+    ("ln", f64::ln, Shape::Rising { low: 0.0, least: f64::NEG_INFINITY }),
+    ("sqrt", f64::sqrt, Shape::Rising { low: 0.0, least: 0.0 }),
+    ("abs", f64::abs, Shape::Even),
+    ("tanh", f64::tanh, Shape::Rising { low: f64::NEG_INFINITY, least: -1.0 }),
 ];
 
 /// Nested parentheses at most.
@@ -57,6 +58,17 @@ impl TimeFunction {
     pub fn value(&self, time: f64) -> f64 {
         self.value.at_time(time)
     }
+
+    /// A lower and an upper bound of its values from one time to another.
+    pub fn bounds(&self, from: f64, to: f64) -> [f64; 2] {
+        let Interval { low, high } = self.at_time(Interval::between(from, to));
+        [low, high]
+    }
+
+    /// Its value at a time, or an interval of all in an interval of times.
+    pub(crate) fn at_time<N: TimeNumber>(&self, time: N) -> N {
+        self.value.at_time(time)
+    }
 }
 
 impl fmt::Display for TimeFunction {
@@ -66,12 +78,15 @@ impl fmt::Display for TimeFunction {
 }
 
 impl Expression {
-    fn at_time(&self, time: f64) -> f64 {
+    fn at_time<N: TimeNumber>(&self, time: N) -> N {
         match self {
-            Expression::Number(value) => *value,
+            Expression::Number(value) => N::from(*value),
             Expression::Time => time,
             Expression::Negative(value) => -value.at_time(time),
-            Expression::Applied(function, value) => FUNCTIONS[*function].1(value.at_time(time)),
+            Expression::Applied(function, value) => {
+                let (_, function, shape) = FUNCTIONS[*function];
+                value.at_time(time).apply(function, shape)
+            }
             Expression::Two(sign, both) => {
                 let [a, b] = [&both[0], &both[1]].map(|value| value.at_time(time));
                 match sign {
@@ -79,7 +94,7 @@ impl Expression {
                     '-' => a - b,
                     '*' => a * b,
                     '/' => a / b,
-                    _ => a.powf(b),
+                    _ => a.power(b),
                 }
             }
         }
@@ -154,8 +169,8 @@ impl Reader<'_> {
                     "pi" | "PI" => return Ok(Expression::Number(std::f64::consts::PI)),
                     _ => {}
                 }
-                let Some(function) = FUNCTIONS.iter().position(|(name, _)| *name == word) else {
-                    let names: Vec<&str> = FUNCTIONS.iter().map(|(name, _)| *name).collect();
+                let Some(function) = FUNCTIONS.iter().position(|(name, ..)| *name == word) else {
+                    let names: Vec<&str> = FUNCTIONS.iter().map(|(name, ..)| *name).collect();
                     let note = if word == "t" { "; `t` is the hopping, and the time is `time`" } else { "" };
                     return Err(format!("expected `time`, `pi` or one of {}, found `{word}`{note}", names.join(", ")));
                 };

@@ -102,6 +102,6 @@ pub(crate) fn open_for(file: &InputFile, machine: &Machine) -> Result<Box<dyn Pr
         InputFile::Dmrg(file) => Box::new(ChainProblem::new((**file).clone())?.planned_for(machine.clone())),
         InputFile::Su3(file) => Box::new(TensorProblem::new((**file).clone())),
         InputFile::Matrix(file) => Box::new(MatrixProblem::new((**file).clone()).planned_for(machine.clone())),
-        InputFile::Sweep(sweep) => Box::new(SweepProblem::new((**sweep).clone(), machine)?),
+        InputFile::Sweep(sweep) => Box::new(SweepProblem::new((**sweep).clone(), machine, open_for)?),
     })
 }

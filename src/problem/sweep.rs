@@ -1,7 +1,7 @@
 //! A problem with a list of values for some of its keys: one problem for each point.
 
 use super::plan::identity_of;
-use super::{LatticeProblem, PlanDetails, PlannedChoice, Problem, open_for};
+use super::{LatticeProblem, PlanDetails, PlannedChoice, Problem};
 use crate::exact::{ShareError, SharedKernels};
 use crate::input::{InputFile, ParameterSweep};
 use crate::path::{GeneratedFile, OperatorIr, Stage, StageError};
@@ -122,18 +122,22 @@ fn predicted_work(file: &InputFile) -> Option<f64> {
 pub struct SweepProblem {
     /// The file of each point.
     pub sweep: ParameterSweep,
+    open: OpenFile,
     first: Box<dyn Problem>,
     machine: Machine,
 }
 
+/// The problem of a file on a machine.
+type OpenFile = fn(&InputFile, &Machine) -> Result<Box<dyn Problem>, StageError>;
+
 impl SweepProblem {
-    /// The problems of a sweep, planned for a machine.
+    /// The problems of a sweep, which `open` opens, planned for a machine.
     ///
     /// # Errors
-    /// The errors of [`open_for`](crate::inspection::open_for) for the first point.
-    pub fn new(sweep: ParameterSweep, machine: &Machine) -> Result<SweepProblem, StageError> {
-        let first = open_for(&sweep.points[0].file, machine)?;
-        Ok(SweepProblem { sweep, first, machine: machine.clone() })
+    /// The errors of `open` for the first point.
+    pub fn new(sweep: ParameterSweep, machine: &Machine, open: OpenFile) -> Result<SweepProblem, StageError> {
+        let first = open(&sweep.points[0].file, machine)?;
+        Ok(SweepProblem { sweep, open, first, machine: machine.clone() })
     }
 
     /// "point 1 of 4: u = 1".
@@ -201,12 +205,16 @@ impl Problem for SweepProblem {
         let arguments = shared_kernels(&self.sweep)?.map_or(Vec::new(), |shared| shared.arguments());
         let mut files: Vec<GeneratedFile> = Vec::new();
         for (number, point) in self.sweep.points.iter().enumerate() {
-            let of_point = match &point.file {
+            let mut of_point = match &point.file {
                 InputFile::Lattice(file) => {
                     LatticeProblem::new((**file).clone())?.sharing(arguments[number].clone()).generated()?
                 }
-                file => open_for(file, &self.machine)?.generated()?,
+                file => (self.open)(file, &self.machine)?.generated()?,
             };
+            // Curves of a point have kernels of their own.
+            if point.file.has_curves() {
+                of_point.extend((self.open)(&point.file, &self.machine)?.generated()?);
+            }
             for file in of_point {
                 if !files.iter().any(|other| other.text.text == file.text.text) {
                     files.push(file);

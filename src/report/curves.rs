@@ -2,10 +2,15 @@
 
 use super::{ReportError, json, text_file};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// A report of a verb that makes curves.
-pub trait CurveReport: Serialize + Sized {
+pub trait CurveReport: Serialize + DeserializeOwned + Sized {
+    /// The verb that makes it: "spectrum".
+    const VERB: &'static str;
+
     /// The names of its files: report, arrays, table, picture.
     const FILES: [&'static str; 4];
 
@@ -32,8 +37,26 @@ pub trait CurveReport: Serialize + Sized {
         Ok(None)
     }
 
-    /// The table, with all digits.
-    fn to_csv(&self) -> String;
+    /// The columns of the table with their headings, equally long; the first is what the curves are functions of.
+    fn table(&self) -> Vec<(String, Vec<f64>)>;
+
+    /// Numbers that stand for all of it in a row of a sweep, by name.
+    fn headline(&self) -> Vec<(&'static str, f64)>;
+
+    /// The table as comma-separated values, with all digits.
+    fn to_csv(&self) -> String {
+        let columns = self.table();
+        let headings: Vec<&str> = columns.iter().map(|(heading, _)| &heading[..]).collect();
+        let mut out = headings.join(",") + "\n";
+        for row in 0..columns.first().map_or(0, |(_, values)| values.len()) {
+            for (number, (_, values)) in columns.iter().enumerate() {
+                // Writing to a String cannot fail.
+                let _ = write!(out, "{}{:?}", if number > 0 { "," } else { "" }, values[row]);
+            }
+            out.push('\n');
+        }
+        out
+    }
 
     /// The picture.
     ///

@@ -12,7 +12,7 @@
 //! | `lattice`, `molecule`, `matrix`, `chain`, `tensors` | what does each family add? |
 //! | `orbitals` | what does a chain of orbitals add? |
 //! | `level_spin` | which total spins has a level? |
-//! | `curves` | what do reports of spectra, temperature and time share? |
+//! | `curves`, `curve_sweep` | what do reports of spectra, temperature and time share, and what does a sweep of them leave behind? |
 //! | `sweep`, `levels` | what does a sweep of parameters leave behind, and one of all symmetry sectors? |
 //! | `picture`, `chain_picture`, `irreps` | what do the pictures show? |
 //! | `vectors`, `trace` | how are vectors and traces written? |
@@ -20,6 +20,7 @@
 mod chain;
 mod chain_picture;
 mod cluster;
+mod curve_sweep;
 mod curves;
 mod digits;
 mod entanglement;
@@ -55,6 +56,7 @@ mod vectors;
 pub use crate::files::{ReportError, SCHEMA, check_file, check_folder, publish};
 pub use chain::ChainRecord;
 pub use cluster::{ClusterRecord, ComplexRecord, GeneratorRecord, MomentumRecord, SymmetryRecord};
+pub use curve_sweep::{CurveSweepRecord, SweptCurve};
 pub use curves::CurveReport;
 pub use digits::{EnergyFormat, energy_text};
 pub use entanglement::EntanglementRecord;

@@ -28,11 +28,11 @@ const RESERVED_OF_STATES: [&str; 4] = ["energy_", "multiplicity_", "s_", "s_squa
 
 /// Columns with their headings.
 #[derive(Default)]
-struct Columns(Vec<(String, Vec<String>)>);
+pub(super) struct Columns(Vec<(String, Vec<String>)>);
 
 impl Columns {
     /// Adds a column; a heading that is there already gets an underscore.
-    fn add(&mut self, heading: &str, cells: Vec<String>) {
+    pub(super) fn add(&mut self, heading: &str, cells: Vec<String>) {
         let mut heading: String = heading.split_whitespace().collect::<Vec<_>>().join("_");
         while self.0.iter().any(|(known, _)| *known == heading) {
             heading.push('_');
@@ -73,7 +73,7 @@ impl Columns {
         }
     }
 
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let quoted = |cell: &str| match cell.contains([',', '"', '\n']) {
             true => format!("\"{}\"", cell.replace('"', "\"\"")),
             false => cell.to_string(),
@@ -102,7 +102,7 @@ fn cell(value: &Value) -> String {
 }
 
 /// All digits of a number; nothing where it is not one.
-fn number(value: Option<f64>) -> String {
+pub(super) fn number(value: Option<f64>) -> String {
     value.filter(|value| value.is_finite()).map_or(String::new(), |value| format!("{value:?}"))
 }
 
@@ -114,16 +114,18 @@ fn is_reserved(heading: &str) -> bool {
 }
 
 /// Headings of keys: "u" of "model.u" where no other key and no documented column has that name.
-fn headings(keys: &[String]) -> Vec<&str> {
+fn headings(keys: &[String], is_reserved: impl Fn(&str) -> bool) -> Vec<&str> {
     let is_alone =
         |key: &&String| !is_reserved(short(key)) && keys.iter().filter(|other| short(other) == short(key)).count() == 1;
     keys.iter().map(|key| Some(key).filter(is_alone).map_or(&key[..], |key| short(key))).collect()
 }
 
-/// The columns of keys.
-fn add_keys(columns: &mut Columns, keys: &[String], rows: &[&KeyValues]) {
-    for (key, heading) in keys.iter().zip(headings(keys)) {
-        columns.add_values(heading, &rows.iter().map(|values| values.get(key)).collect::<Vec<_>>());
+impl Columns {
+    /// Adds the columns of keys, whose headings are not those of documented columns.
+    pub(super) fn add_keys(&mut self, keys: &[String], rows: &[&KeyValues], is_reserved: impl Fn(&str) -> bool) {
+        for (key, heading) in keys.iter().zip(headings(keys, is_reserved)) {
+            self.add_values(heading, &rows.iter().map(|values| values.get(key)).collect::<Vec<_>>());
+        }
     }
 }
 
@@ -131,7 +133,8 @@ impl ParameterSweepRecord {
     /// Comma-separated values: a line for each point, its numbers with all their digits.
     pub fn to_csv(&self) -> String {
         let mut columns = Columns::default();
-        add_keys(&mut columns, &self.keys, &self.points.iter().map(|point| &point.values).collect::<Vec<_>>());
+        let values: Vec<&KeyValues> = self.points.iter().map(|point| &point.values).collect();
+        columns.add_keys(&self.keys, &values, is_reserved);
         let each = |of: &dyn Fn(&SweptOutcome) -> String| self.points.iter().map(of).collect::<Vec<String>>();
         if self.points.iter().any(|point| !point.joined.is_empty()) {
             columns.add("sectors", each(&|point| (1 + point.joined.len()).to_string()));
@@ -189,7 +192,8 @@ impl ParameterSweepRecord {
         columns.add_known("s", each(&|_, _, spin| number(spin.map(|spin| spin.s))));
         columns.add_known("s_s_plus_1", each(&|_, _, spin| number(spin.map(|spin| spin.s * (spin.s + 1.0)))));
         columns.add("states", each(&|_, sector, spin| spin.map_or(sector.states, |spin| spin.states).to_string()));
-        add_keys(&mut columns, &self.keys, &rows.iter().map(|(_, sector, _)| &sector.values).collect::<Vec<_>>());
+        let values: Vec<&KeyValues> = rows.iter().map(|(_, sector, _)| &sector.values).collect();
+        columns.add_keys(&self.keys, &values, is_reserved);
         let momentum = |of: fn(&MomentumRecord) -> f64| each(&|_, sector, _| number(sector.momentum.as_ref().map(of)));
         columns.add_known("q_x", momentum(|momentum| momentum.cartesian[0]));
         columns.add_known("q_y", momentum(|momentum| momentum.cartesian[1]));
@@ -216,7 +220,7 @@ mod tests {
         columns.add_known("nothing", vec![String::new(); 3]);
         assert_eq!(columns.text(), "k_0,k_1,irrep,s_0_,k_0_\n1,2,A1,7,x\n,,B2,8,\n3,4.5,\"['a','b']\",9,y\n");
         let keys = ["model.u", "parameters.u", "symmetry.k", "parameters.seconds"].map(String::from);
-        assert_eq!(headings(&keys), ["model.u", "parameters.u", "k", "parameters.seconds"]);
+        assert_eq!(headings(&keys, is_reserved), ["model.u", "parameters.u", "k", "parameters.seconds"]);
     }
 
     #[test]

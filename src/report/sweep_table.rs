@@ -8,6 +8,19 @@ use crate::input::short;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+/// Rows of a table with its columns lined up to the right.
+pub(super) fn table_text(rows: &[Vec<String>]) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut out = String::new();
+    for row in rows {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
+        out = out + "  " + cells.join("   ").trim_end() + "\n";
+    }
+    out
+}
+
 impl ParameterSweepRecord {
     /// The table for a terminal, ending in a newline.
     pub fn summary(&self) -> String {
@@ -21,14 +34,7 @@ impl ParameterSweepRecord {
             energies.iter().map(text).collect()
         };
         let rows = self.rows(energies);
-        let columns = rows.first().map_or(0, Vec::len);
-        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..columns).map(width).collect();
-        let mut out = String::new();
-        for row in &rows {
-            let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
-            out = out + "  " + cells.join("   ").trim_end() + "\n";
-        }
+        let mut out = table_text(&rows);
         self.write_levels(&mut out);
         let several = if self.shared_texts == 1 { "text" } else { "texts" };
         let texts = match self.shared_texts {

@@ -42,7 +42,7 @@ pub(super) fn ensemble_spectrum(
     thermal: &ThermalSpec,
     context: &RunContext,
 ) -> Result<SpectrumRecord, Error> {
-    check(file, spec, context)?;
+    check(file, spec, thermal, context)?;
     let run = ThermalRun { file, spec: thermal, operators: &[], context };
     let sectors = EnsembleSectors::unjoined(file)?;
     let models_of = |all: &[JoinedSectors]| -> Result<Vec<(Model, f64)>, Error> {
@@ -104,6 +104,7 @@ pub(super) fn ensemble_spectrum(
             let [weight, first, second, reverse] = found.numbers;
             curves.push(SpectrumCurve {
                 q,
+                label: None,
                 along,
                 temperature: Some(*temperature),
                 curve: found.curve,
@@ -119,6 +120,7 @@ pub(super) fn ensemble_spectrum(
                 change: if course.sampled { found.change } else { 0.0 },
                 resolution: None,
                 poles: Vec::new(),
+                oscillator_strengths: None,
             });
         }
     }
@@ -126,7 +128,7 @@ pub(super) fn ensemble_spectrum(
     Ok(SpectrumRecord {
         schema: SCHEMA,
         model: ModelRecord { name: file.model.name().into(), file: file.name.clone(), text: file.text.clone() },
-        lattice: ClusterRecord::new(&file.lattice),
+        lattice: Some(ClusterRecord::new(&file.lattice)),
         of: spec.of.clone(),
         method: if course.sampled { "ftlm" } else { "exact" }.into(),
         energy: sums.lowest(),
@@ -151,7 +153,7 @@ pub(super) fn ensemble_spectrum(
 }
 
 /// What such a spectrum does not have.
-fn check(file: &ModelFile, spec: &SpectrumSpec, context: &RunContext) -> Result<(), Error> {
+fn check(file: &ModelFile, spec: &SpectrumSpec, thermal: &ThermalSpec, context: &RunContext) -> Result<(), Error> {
     let refuse = |why: &str| Err(Error::not_of_family(Family::Lattice, "spectrum beside [thermal]", why));
     let at_zero = match () {
         () if spec.state > 0 => Some(("state", "an ensemble has all levels: leave `state` out")),
@@ -165,6 +167,9 @@ fn check(file: &ModelFile, spec: &SpectrumSpec, context: &RunContext) -> Result<
     if let Some((key, why)) = at_zero {
         let what = Wrong::Conflict { key, other: "thermal", why };
         return Err(file.refused(InputProblem { what, span: spec.of_span.clone() }).into());
+    }
+    if thermal.method == ThermalMethod::Tpq {
+        return refuse("it is made by chains of random vectors: take method = \"auto\" or \"ftlm\" in [thermal]");
     }
     if file.symmetry.is_some() {
         return refuse("an ensemble has the states of all symmetry sectors: leave [symmetry] out");
@@ -232,7 +237,7 @@ impl EnsembleSector<'_> {
             return Ok(());
         }
         let (levels, converged) = match thermal.method {
-            ThermalMethod::Ftlm => (Vec::new(), true),
+            ThermalMethod::Ftlm | ThermalMethod::Tpq => (Vec::new(), true),
             ThermalMethod::Auto | ThermalMethod::Exact => {
                 let (levels, converged, _) = self.run.levels(self.model, self.device)?;
                 (levels, converged)

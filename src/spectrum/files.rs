@@ -9,6 +9,9 @@
 //! * of an ensemble `temperature`, f64 \[momenta\], and `errors`, f64 \[momenta, points\]: a row for each momentum and temperature;
 //! * `poles` and `weights`, f64 \[all\], those of one momentum after those of another; `first`, u64 \[momenta + 1\]: where each begins.
 //!
+//! Of a molecule `q` and `k` have no meaning, the first row is the sum, and those of orbitals or directions follow; of its dipole there are
+//! `oscillator_strengths`, f64 \[all\].
+//!
 //! spectrum.csv has a column `omega`, one for each momentum and that of the conductivity. spectrum.svg is a map of the momenta, of up to four a chart of curves.
 
 use super::record::SpectrumRecord;
@@ -17,7 +20,6 @@ use crate::report::plot::{Axis, MapColumn, SIZE, Series, Style, chart, map, pict
 use crate::report::{CurveReport, ReportError};
 use ndarray::{Array1, Array2};
 use ndarray_npy::NpzWriter;
-use std::fmt::Write as _;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +27,7 @@ use std::path::{Path, PathBuf};
 const MOST_CURVES: usize = 4;
 
 impl CurveReport for SpectrumRecord {
+    const VERB: &'static str = "spectrum";
     const FILES: [&'static str; 4] = ["report.json", "spectrum.npz", "spectrum.csv", "spectrum.svg"];
 
     fn summary(&self) -> String {
@@ -68,6 +71,10 @@ impl CurveReport for SpectrumRecord {
                 )?;
                 npz.add_array("poles", &column(0))?;
                 npz.add_array("weights", &column(1))?;
+                if self.curves.iter().any(|curve| curve.oscillator_strengths.is_some()) {
+                    let strengths = self.curves.iter().flat_map(|curve| curve.oscillator_strengths.iter().flatten());
+                    npz.add_array("oscillator_strengths", &strengths.copied().collect::<Array1<f64>>())?;
+                }
                 if !self.temperatures.is_empty() {
                     let temperature = self.curves.iter().map(|curve| curve.temperature.unwrap_or(0.0));
                     let error = |(curve, point): (usize, usize)| {
@@ -87,9 +94,10 @@ impl CurveReport for SpectrumRecord {
         })
     }
 
-    fn to_csv(&self) -> String {
+    fn table(&self) -> Vec<(String, Vec<f64>)> {
         let heading = |curve: &super::SpectrumCurve| {
             let name = match &curve.q {
+                None if curve.label.is_some() => curve.name().replace(' ', "_"),
                 Some(q) => format!("q_{}", q.k.iter().map(i64::to_string).collect::<Vec<_>>().join("_")),
                 None => "spectrum".into(),
             };
@@ -104,20 +112,15 @@ impl CurveReport for SpectrumRecord {
             }
             headings.push(own);
         }
-        let sigma = self.conductivity.as_ref();
-        headings.extend(sigma.map(|_| "conductivity".into()));
-        let mut out = format!("omega,{}\n", headings.join(","));
-        for (point, omega) in self.omega.iter().enumerate() {
-            let _ = write!(out, "{omega:?}");
-            self.curves.iter().for_each(|curve| {
-                let _ = write!(out, ",{:?}", curve.curve[point]);
-            });
-            sigma.into_iter().for_each(|sigma| {
-                let _ = write!(out, ",{:?}", sigma.curve[point]);
-            });
-            out.push('\n');
-        }
-        out
+        let mut columns = vec![("omega".to_string(), self.omega.clone())];
+        columns.extend(headings.into_iter().zip(self.curves.iter().map(|curve| curve.curve.clone())));
+        columns.extend(self.conductivity.iter().map(|sigma| ("conductivity".into(), sigma.curve.clone())));
+        columns
+    }
+
+    fn headline(&self) -> Vec<(&'static str, f64)> {
+        let drude = self.conductivity.iter().map(|sigma| ("drude_weight", sigma.drude_weight));
+        [("energy", self.energy), ("weight", self.total_weight)].into_iter().chain(drude).collect()
     }
 
     fn svg(&self) -> Result<String, ReportError> {
@@ -125,7 +128,8 @@ impl CurveReport for SpectrumRecord {
         let energy = Axis::new("ω");
         // Of an ensemble a map is that of the lowest temperature.
         let of_first = |curve: &&super::SpectrumCurve| curve.temperature == self.temperatures.first().copied();
-        if self.curves.len() <= MOST_CURVES || self.curves.iter().filter(of_first).count() == 1 {
+        let is_molecule = self.lattice.is_none();
+        if is_molecule || self.curves.len() <= MOST_CURVES || self.curves.iter().filter(of_first).count() == 1 {
             let series = |curve: &super::SpectrumCurve| Series {
                 name: match (&curve.q, curve.temperature) {
                     (Some(_), Some(temperature)) => format!("q = {}, T = {temperature}", curve.name()),
@@ -141,6 +145,7 @@ impl CurveReport for SpectrumRecord {
                     let points = self.omega.iter().copied().zip(conductivity.curve.iter().copied()).collect();
                     (vec![Series { name: String::new(), points, style: Style::Line }], "Re σ(ω)")
                 }
+                None if is_molecule => (self.curves.iter().take(1).map(series).collect(), "S(ω)"),
                 None => (self.curves.iter().map(series).collect(), "S(q, ω)"),
             };
             let height = Axis { least: Some(0.0), ..Axis::new(height) };

@@ -9,6 +9,7 @@
 //! A_q = N^(−1/2) Σ_j e^(−iq·r_j) O_j with r_j the position of site j; adding an electron is c†_k = N^(−1/2) Σ_j e^(+ik·r_j) c†_j, so that both it and
 //! removing carry the momentum of the electron. S(q, ω) = (1/g) Σ_a Σ_n |⟨n|A_q|a⟩|² δ(ω − E_n + E) over the g states of the level. ω counts from
 //! the level's energy; removing is drawn at −(E_n − E).
+//! Of a molecule the operators are those of its orbitals, or the dipole (molecule.rs, molecule_states.rs).
 //! Beside `[thermal]` it is the mean over an ensemble (ensemble.rs, ensemble_sums.rs).
 
 mod conductivity;
@@ -17,6 +18,8 @@ mod energy_bins;
 mod ensemble;
 mod ensemble_sums;
 mod files;
+mod molecule;
+mod molecule_states;
 mod operator;
 mod partners;
 mod path;
@@ -25,6 +28,7 @@ mod record;
 mod run;
 
 pub use conductivity::ConductivityRecord;
+pub use molecule::molecule_spectrum;
 pub(crate) use plan::chain_files;
 pub use record::{SpectrumCurve, SpectrumRecord};
 pub use run::spectrum;

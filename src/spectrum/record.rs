@@ -12,8 +12,8 @@ pub struct SpectrumRecord {
     pub schema: u32,
     /// The model file.
     pub model: ModelRecord,
-    /// The lattice.
-    pub lattice: ClusterRecord,
+    /// The lattice; `null` of a molecule.
+    pub lattice: Option<ClusterRecord>,
     /// `of` of the file.
     pub of: String,
     /// "lanczos", "exact" or "kpm"; of an ensemble "ftlm", or "exact" where no sector was sampled.
@@ -33,11 +33,11 @@ pub struct SpectrumRecord {
     pub eta: f64,
     /// The energies of the curves, from the level's energy; of removing with the other sign.
     pub omega: Vec<f64>,
-    /// A curve for each momentum; one of an operator without.
+    /// A curve for each momentum; one of an operator without; of a molecule the sum of all, then one for each orbital or direction.
     pub curves: Vec<SpectrumCurve>,
     /// The optical conductivity, of "current"; else `null`.
     pub conductivity: Option<ConductivityRecord>,
-    /// Σ of the weights of all curves; of an ensemble of those at the lowest temperature.
+    /// Σ of the weights of all curves; of an ensemble of those at the lowest temperature; of a molecule the weight of the first curve.
     pub total_weight: f64,
     /// Whether each curve changes less than by a thousandth from half of its steps to all.
     pub converged: bool,
@@ -66,6 +66,9 @@ pub struct LevelSectorRecord {
 pub struct SpectrumCurve {
     /// The momentum; `null` of an operator without one.
     pub q: Option<MomentumRecord>,
+    /// Of a molecule what the curve is of: "sum", "orbital 3", "x"; else `null`.
+    #[serde(default)]
+    pub label: Option<String>,
     /// The length of the path before it, or its place in the list.
     pub along: f64,
     /// The temperature; `null` of a level.
@@ -101,6 +104,9 @@ pub struct SpectrumCurve {
     pub resolution: Option<f64>,
     /// (ω, weight) of poles: all where `exact`, else those of the chains, whose outer ones have converged; none by moments.
     pub poles: Vec<[f64; 2]>,
+    /// Of a molecule's dipole the oscillator strength of each pole, 2/3 ω times its weight; else `null`.
+    #[serde(default)]
+    pub oscillator_strengths: Option<Vec<f64>>,
 }
 
 /// A curve that changes by less of its largest value from half of its steps to all has converged.
@@ -110,8 +116,11 @@ pub(super) const SAME: f64 = 1e-3;
 const SUM_RULE: f64 = 1e-6;
 
 impl SpectrumCurve {
-    /// "(1, 2)", "Γ (0, 0)".
+    /// "(1, 2)", "Γ (0, 0)", "orbital 3".
     pub(super) fn name(&self) -> String {
+        if let Some(label) = &self.label {
+            return label.clone();
+        }
         let Some(q) = &self.q else { return String::new() };
         let numbers: Vec<String> = q.k.iter().map(i64::to_string).collect();
         let numbers = numbers.join(", ");
@@ -160,7 +169,8 @@ impl SpectrumRecord {
         // Of an ensemble the weight of A† by detailed balance stands where that of averages does.
         let of_ensemble = !self.temperatures.is_empty();
         let rule = if of_ensemble { "<AA+>" } else { "<A+A>" };
-        let heading = format!("  q                     weight {rule:>10}       mean w      peak w   steps   change");
+        let name = if self.lattice.is_some() { "q" } else { "curve" };
+        let heading = format!("  {name:<16}      weight {rule:>10}       mean w      peak w   steps   change");
         let heading = heading + if of_ensemble { "        T" } else { "" };
         line(&mut out, format_args!("{heading}"));
         for curve in &self.curves {
@@ -192,7 +202,14 @@ impl SpectrumRecord {
         if let Some(conductivity) = &self.conductivity {
             line(&mut out, format_args!("{conductivity}"));
         }
-        line(&mut out, format_args!("weight of all curves {:.8}", self.total_weight));
+        let strengths = self.curves.first().and_then(|curve| curve.oscillator_strengths.as_ref());
+        match strengths {
+            Some(strengths) => {
+                let sum = strengths.iter().fold(0.0, |sum, own| sum + own);
+                line(&mut out, format_args!("oscillator strengths of all poles {sum:.8}"));
+            }
+            None => line(&mut out, format_args!("weight of all curves {:.8}", self.total_weight)),
+        }
         let [level, total] = self.seconds;
         line(&mut out, format_args!("on {}; {total:.2} s, of them the level {level:.2}", self.device));
         for warning in &self.warnings {

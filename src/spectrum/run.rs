@@ -127,12 +127,7 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
     let omega = window(&spec);
     let sign = if excitation.removes() { -1.0 } else { 1.0 };
     let drawn: Vec<f64> = omega.iter().map(|omega| sign * omega).collect();
-    let options = ChainOptions {
-        steps: if spec.method == SpectrumMethod::Exact { usize::MAX } else { spec.steps },
-        omega: if spec.method == SpectrumMethod::Exact { Vec::new() } else { drawn.clone() },
-        eta: spec.eta,
-        damping: if let SpectrumMethod::Kpm(damping) = spec.method { Some(damping) } else { None },
-    };
+    let options = chain_options(&spec, &drawn);
     let left_out: Vec<&LevelStates> = sources.iter().filter(|_| connected).map(|source| &source.states).collect();
     let (mut curves, mut conductivity) = (Vec::new(), None);
     for (number, (q, operator)) in list.iter().zip(&wanted.operators).enumerate() {
@@ -175,7 +170,7 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
     Ok(SpectrumRecord {
         schema: SCHEMA,
         model: ModelRecord { name: file.model.name().into(), file: file.name.clone(), text: file.text.clone() },
-        lattice: ClusterRecord::new(&file.lattice),
+        lattice: Some(ClusterRecord::new(&file.lattice)),
         of: spec.of.clone(),
         method: spec.method.word().into(),
         energy,
@@ -227,8 +222,19 @@ pub(super) fn window(spec: &SpectrumSpec) -> Vec<f64> {
     (0..points).map(|point| from + (to - from) * point as f64 / (points - 1) as f64).collect()
 }
 
+/// How far chains are followed for a curve at these energies.
+pub(super) fn chain_options(spec: &SpectrumSpec, drawn: &[f64]) -> ChainOptions {
+    let is_exact = spec.method == SpectrumMethod::Exact;
+    ChainOptions {
+        steps: if is_exact { usize::MAX } else { spec.steps },
+        omega: if is_exact { Vec::new() } else { drawn.to_vec() },
+        eta: spec.eta,
+        damping: if let SpectrumMethod::Kpm(damping) = spec.method { Some(damping) } else { None },
+    }
+}
+
 /// A curve from its response. Removing is drawn with the other sign of ω.
-fn curve(
+pub(super) fn curve(
     q: Option<OnPath>,
     response: &Response,
     drawn: &[f64],
@@ -242,6 +248,7 @@ fn curve(
     let (along, q) = q.map_or((0.0, None), |(along, q)| (along, Some(q)));
     Ok(SpectrumCurve {
         q,
+        label: None,
         along,
         temperature: None,
         curve: response.curve(drawn, spec.eta),
@@ -257,14 +264,15 @@ fn curve(
         change: response.change(drawn, spec.eta),
         resolution: response.resolution(),
         poles,
+        oscillator_strengths: None,
     })
 }
 
 /// What a careful reader must know of the curves.
-fn faults(curves: &[SpectrumCurve]) -> Vec<String> {
+pub(super) fn faults(curves: &[SpectrumCurve]) -> Vec<String> {
     let mut found = Vec::new();
     for curve in curves {
-        let name = if curve.q.is_some() { curve.name() } else { "the curve".into() };
+        let name = Some(curve.name()).filter(|name| !name.is_empty()).unwrap_or_else(|| "the curve".into());
         if curve.sectors.is_empty() {
             found.push(format!("{name}: the operator leads to no state"));
         }

@@ -10,7 +10,6 @@ use crate::report::plot::{Area, Axis, Series, Style, chart, picture};
 use crate::report::{CurveReport, ReportError};
 use ndarray::Array1;
 use ndarray_npy::NpzWriter;
-use std::fmt::Write as _;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +20,7 @@ const SIZE: (u32, u32) = (1100, 800);
 const SEEN: f64 = 2e-3;
 
 impl CurveReport for ThermalRecord {
+    const VERB: &'static str = "thermal";
     const FILES: [&'static str; 4] = ["report.json", "thermal.npz", "thermal.csv", "thermal.svg"];
 
     fn summary(&self) -> String {
@@ -52,18 +52,20 @@ impl CurveReport for ThermalRecord {
         })
     }
 
-    fn to_csv(&self) -> String {
-        let headings: String =
-            self.quantities.iter().map(|quantity| format!(",{0},{0}_error", quantity.name)).collect();
-        let mut out = format!("temperature{headings}\n");
-        for (place, temperature) in self.temperatures.iter().enumerate() {
-            let _ = write!(out, "{temperature:?}");
-            self.quantities.iter().for_each(|quantity| {
-                let _ = write!(out, ",{:?},{:?}", quantity.values[place], quantity.errors[place]);
-            });
-            out.push('\n');
+    fn table(&self) -> Vec<(String, Vec<f64>)> {
+        let mut columns = vec![("temperature".to_string(), self.temperatures.clone())];
+        for ThermalCurve { name, values, errors, .. } in &self.quantities {
+            columns.push((name.clone(), values.clone()));
+            columns.push((format!("{name}_error"), errors.clone()));
         }
-        out
+        columns
+    }
+
+    fn headline(&self) -> Vec<(&'static str, f64)> {
+        let heat = self.quantity("heat_capacity").map_or(&[][..], |curve| &curve.values);
+        let largest = heat.iter().zip(&self.temperatures).max_by(|a, b| a.0.total_cmp(b.0));
+        let peak = largest.map(|(value, at)| [("largest_c", *value), ("at_t", *at)]);
+        std::iter::once(("lowest", self.lowest)).chain(peak.into_iter().flatten()).collect()
     }
 
     fn svg(&self) -> Result<String, ReportError> {

@@ -117,7 +117,7 @@ impl ThermalSpec {
         match self.method {
             ThermalMethod::Exact => true,
             ThermalMethod::Auto => states <= self.exact_below as u64,
-            ThermalMethod::Ftlm => false,
+            ThermalMethod::Ftlm | ThermalMethod::Tpq => false,
         }
     }
 }
@@ -129,7 +129,8 @@ impl ThermalSpec {
 pub(crate) fn sector_files(file: &ModelFile, spec: &ThermalSpec) -> Result<Vec<GeneratedFile>, StageError> {
     let (_, operators) = observables(file, spec, &mut Vec::new())?;
     let sectors = EnsembleSectors::new(file, &operators)?;
-    let course = Course::Chain { overlaps: !operators.is_empty() };
+    // Averages in pure states are taken on the host.
+    let course = Course::Chain { overlaps: !operators.is_empty() && spec.method != ThermalMethod::Tpq };
     let mut files = Vec::new();
     for sector in sectors.joined(spec.exact_below) {
         let Some(model) = sectors.model(&sector)?.filter(|model| !spec.is_whole(model.states())) else { continue };
@@ -228,7 +229,7 @@ impl ThermalRun<'_> {
             return Ok(SolvedTrace { trace, converged: true, complete: true, warning: None });
         }
         let (levels, converged, complete) = match self.spec.method {
-            ThermalMethod::Ftlm => (Vec::new(), true, true),
+            ThermalMethod::Ftlm | ThermalMethod::Tpq => (Vec::new(), true, true),
             ThermalMethod::Auto | ThermalMethod::Exact => self.levels(model, device)?,
         };
         let warning = (!converged).then(|| {
@@ -237,8 +238,7 @@ impl ThermalRun<'_> {
                 "{name}: its lowest levels have not converged, random vectors stand for them: more `max_iterations` in [solve]"
             )
         });
-        let SampleOptions { samples, steps, seed } = self.samples();
-        let trace = model.sampled_trace(self.operators, &levels, &SampleOptions { samples, steps, seed }, device)?;
+        let trace = model.sampled_trace(self.operators, &levels, &self.samples(), device)?;
         Ok(SolvedTrace { trace, converged, complete, warning })
     }
 
@@ -262,7 +262,12 @@ impl ThermalRun<'_> {
 
     /// How sectors are sampled.
     pub(crate) fn samples(&self) -> SampleOptions {
-        SampleOptions { samples: self.spec.samples, steps: self.spec.steps, seed: self.file.solve.seed }
+        SampleOptions {
+            samples: self.spec.samples,
+            steps: self.spec.steps,
+            seed: self.file.solve.seed,
+            pure_states: self.spec.method == ThermalMethod::Tpq,
+        }
     }
 
     /// The levels that have converged; whether all have, and whether the lowest is there with all of its states.

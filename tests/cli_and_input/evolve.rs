@@ -63,8 +63,8 @@ fn what_is_wrong_is_said_with_what_was_expected() {
             vec!["of the start's length is not in the sector"],
         ),
         (
-            started("until = 1.0\n").replace("jz = 0.7", "jz = { sweep = [1.0, 2.0] }"),
-            vec!["an evolution of a sweep is not available"],
+            started("until = 1.0\n").replace("two_sz = 0", "two_sz = { sweep = [0, 2] }"),
+            vec!["the point two_sz = 2 of the sweep was not solved", "the start"],
         ),
         (timed("jz = \"0.7 + t\""), vec!["the parameter `jz`", "the time is `time`"]),
         (timed("jz = \"1 / (time - 0.5)\""), vec!["the parameter `jz`: it is inf at time = 0.5"]),

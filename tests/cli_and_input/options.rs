@@ -70,7 +70,8 @@ fn refuses_whole(verb: &str, family: &str) -> bool {
         (verb, family),
         ("tune", "dmrg" | "matrix")
             | ("spmv", "lattice" | "dmrg" | "su3")
-            | ("spectrum" | "thermal" | "evolve", "ci" | "dmrg" | "su3" | "matrix")
+            | ("spectrum" | "thermal" | "evolve", "dmrg" | "su3" | "matrix")
+            | ("thermal" | "evolve", "ci")
             | ("export", "ci" | "dmrg" | "su3" | "matrix")
     )
 }
@@ -128,6 +129,13 @@ impl Inputs {
         write("evolve_chain.toml", &format!("{open}[sector]\ntwo_sz = 0\n[dmrg]\nstates = 16\n{evolve}{steps}"));
         write("spectrum.toml", &format!("{small}[sector]\ntwo_sz = 0\n{window}"));
         write("thermal.toml", &format!("{small}[thermal]\ntemperatures = [0.1, 1.0]\n"));
+        let swept = small.replace("jz = 1.0", "jz = { sweep = [0.5, 1.0] }");
+        write("evolve_sweep.toml", &format!("{swept}[sector]\ntwo_sz = 0\n{evolve}"));
+        write("spectrum_sweep.toml", &format!("{swept}[sector]\ntwo_sz = 0\n{window}"));
+        write("thermal_sweep.toml", &format!("{swept}[thermal]\ntemperatures = [0.1, 1.0]\n"));
+        let hydrogen = root().join("tests/data/ci/H2_sto3g_0.74.FCIDUMP");
+        let ionised = "[spectrum]\nof = \"remove_up\"\nomega = { from = -2.0, to = 0.0, points = 9 }\n";
+        write("spectrum_ci.toml", &format!("[ci]\nfcidump = {hydrogen:?}\n{ionised}"));
         let integrals = root().join("tests/data/ci/H2O_sto3g_0.96.FCIDUMP");
         write("molecule.toml", &format!("[ci]\nfcidump = {integrals:?}\n"));
         let jisp = root().join("tests/data/su3/jisp16_Nmax20_hw20.0_rel.dat");
@@ -137,7 +145,6 @@ impl Inputs {
         write("short_interaction.toml", &interaction);
         let short = spins.replace("size = 8", "size = 4");
         write("short_chain.toml", &format!("{short}[sector]\ntwo_sz = 0\n[dmrg]\nstates = 4\n"));
-        let hydrogen = root().join("tests/data/ci/H2_sto3g_0.74.FCIDUMP");
         write("hydrogen.toml", &format!("[ci]\nfcidump = {hydrogen:?}\n[solve]\nsolver = \"davidson\"\n"));
         let swept = "{ sweep = [1.0, 4.0] }";
         write("lattice_sweep.toml", &format!("[model]\nname = \"hubbard\"\nt = 1.0\nu = {swept}\n{ring}"));

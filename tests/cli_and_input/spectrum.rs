@@ -36,8 +36,8 @@ fn what_is_wrong_is_said_with_what_was_expected() {
             vec!["`q` is given, and the text has no `phase(i)`"],
         ),
         (
-            spectrum(&format!("of = \"Sz\"\n{WINDOW}")).replace("jz = 1.0", "jz = { sweep = [1.0, 2.0] }"),
-            vec!["a spectrum of a sweep is not available"],
+            spectrum(&format!("of = \"Sz\"\n{WINDOW}")).replace("two_sz = 0", "two_sz = \"all\""),
+            vec!["spectrum is not available", "{ sweep = [0, 1, 2] }"],
         ),
         (spectrum(&format!("of = \"Sz\"\nsteps = 0\n{WINDOW}")), vec!["`steps`"]),
         (

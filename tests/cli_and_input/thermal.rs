@@ -60,16 +60,50 @@ fn what_is_wrong_is_said_with_what_was_expected() {
             format!("{RING}[thermal]\n{LIST}[observables]\nenergy = \"sz(0)\"\n"),
             vec!["the observable `energy`", "a thermal report has a quantity of this name"],
         ),
-        (
-            ring(LIST).replace("jz = 1.0", "jz = { sweep = [1.0, 2.0] }"),
-            vec!["a thermal average of a sweep is not available"],
-        ),
+        (ring("temperatures = { sweep = [[0.5], [-1.0]] }\n"), vec!["`temperatures` should be above 0", "found -1"]),
         (
             ring(&format!("{LIST}method = \"exact\"\n")).replace("size = 8", "size = 16").replace("periodic", "open"),
             vec!["`method` should be \"auto\" or \"ftlm\" for sectors of more than 4096 states"],
         ),
     ];
     check_refusals("thermal", &cases);
+}
+
+/// Averages in thermal pure quantum states are those of all states within their errors, also of operators that do not commute with H, and Z, E and C
+/// are those of the same vectors by finite-temperature Lanczos.
+#[test]
+fn pure_states_have_the_averages_of_the_ensemble() {
+    let found = |keys: &str| -> Value {
+        let text = format!(
+            "{RING}[thermal]\ntemperatures = [0.5, 2.0]\n{keys}[observables]\nbonds = \"sz(0) * sz(1) + sp(2) * sm(4) + sp(4) * sm(2)\"\n"
+        );
+        let (_folder, path) = model_file(&text);
+        let output = run(&["thermal", path.to_str().unwrap(), "--device", "cpu", "--json"]);
+        assert!([Some(0), Some(3)].contains(&output.status.code()), "{}", stderr(&output));
+        serde_json::from_str(stdout(&output)).unwrap()
+    };
+    let [exact, pure, traces] =
+        ["", "method = \"tpq\"\nsamples = 40\n", "method = \"ftlm\"\nsamples = 40\n"].map(found);
+    let quantity = |record: &Value, name: &str, part: &str| -> Vec<f64> {
+        let all = record["quantities"].as_array().unwrap();
+        let own = all.iter().find(|own| own["name"] == name).unwrap();
+        own[part].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect()
+    };
+    for name in ["ln_z", "energy", "heat_capacity", "entropy", "bonds"] {
+        let (values, errors, wanted) =
+            (quantity(&pure, name, "values"), quantity(&pure, name, "errors"), quantity(&exact, name, "values"));
+        for ((value, error), wanted) in values.iter().zip(&errors).zip(&wanted) {
+            assert!(
+                *error > 0.0 && (value - wanted).abs() < 6.0 * error + 1e-9,
+                "{name}: {value} ± {error} for {wanted}"
+            );
+        }
+        if name != "bonds" {
+            let other = quantity(&traces, name, "values");
+            assert!(values.iter().zip(&other).all(|(a, b)| (a - b).abs() < 1e-9 * (1.0 + b.abs())), "{name}");
+        }
+    }
+    assert_ne!(quantity(&pure, "bonds", "values"), quantity(&traces, "bonds", "values"));
 }
 
 /// Chains that are too short are flagged, as are large errors.

@@ -138,6 +138,15 @@ impl OneElectron {
         self.values[pair(p, q)]
     }
 
+    /// o_pq of α and of β electrons among some of the orbitals.
+    pub fn submatrices(&self, orbitals: &[usize]) -> [Array2<f64>; 2] {
+        let [alpha, beta] = [&self.values, self.beta.as_ref().unwrap_or(&self.values)];
+        let matrix = |values: &[f64]| {
+            Array2::from_shape_fn((orbitals.len(), orbitals.len()), |(p, q)| values[pair(orbitals[p], orbitals[q])])
+        };
+        [matrix(alpha), matrix(beta)]
+    }
+
     /// Reads the three components of a dipole; of unrestricted orbitals six, those over the orbitals of α electrons first.
     ///
     /// # Errors

@@ -204,6 +204,11 @@ impl Space {
         Ok(irrep_of(irreps, words))
     }
 
+    /// The irrep of the space, in Molpro's numbering; `None` if it has determinants of all.
+    pub fn irrep(&self) -> Option<u8> {
+        self.irreps.as_ref().map(|irreps| irrep_of(irreps, self.determinant(0)))
+    }
+
     /// Number of determinants.
     #[allow(clippy::len_without_is_empty)] // no space is empty
     pub fn len(&self) -> u64 {

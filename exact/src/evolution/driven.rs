@@ -5,13 +5,14 @@
 
 use super::super::model::Model;
 use eigenforge_core::operator::{Operator, OperatorError, SiteLayout, Symmetry, SymmetryError, SymmetryGroup};
+use eigenforge_runtime::solvers::TimeCoefficients;
 
 /// H(t) = Σ_k f_k(t) H_k in a sector.
 pub struct DrivenModel<'f> {
     /// The H_k, all in the same basis; complex where one is.
     parts: Vec<Model>,
     /// The f_k at a time.
-    pub(super) coefficients: Box<dyn Fn(f64) -> Vec<f64> + Send + Sync + 'f>,
+    pub(super) coefficients: Box<dyn TimeCoefficients + Send + Sync + 'f>,
 }
 
 impl<'f> DrivenModel<'f> {
@@ -21,7 +22,7 @@ impl<'f> DrivenModel<'f> {
     /// No room for the states of a complex one.
     pub fn new(
         parts: Vec<Model>,
-        coefficients: impl Fn(f64) -> Vec<f64> + Send + Sync + 'f,
+        coefficients: impl TimeCoefficients + Send + Sync + 'f,
     ) -> Result<DrivenModel<'f>, OperatorError> {
         Ok(DrivenModel { parts: alike(parts)?, coefficients: Box::new(coefficients) })
     }

@@ -102,7 +102,7 @@ pub fn evolve_driven_model(
     // The constants are in the sum.
     evolve_measured((driven.basis_model(), 0.0), &sum, options, (wanted, device), visit, |recorder| {
         let [re, im] = split(start);
-        evolve_driven(&sum, &driven.coefficients, [&re, &im], options, recorder)
+        evolve_driven(&sum, &*driven.coefficients, [&re, &im], options, recorder)
     })
 }
 

@@ -365,7 +365,7 @@ fn driven_models_are_those_of_many_short_steps() {
     for part in [flow, level] {
         let sector = |operator: &Operator| operator.clone().sector(Up(2), Down(1)).unwrap();
         let [first, second] = [sector(&ring), sector(&part.on_kinds(&[SiteKind::Electrons; 4]))];
-        let driven = DrivenModel::new(vec![first, second], |t| vec![1.0, 0.7 * (3.0 * t).cos()]).unwrap();
+        let driven = DrivenModel::new(vec![first, second], |t: f64| vec![1.0, 0.7 * (3.0 * t).cos()]).unwrap();
         let model = driven.basis_model();
         let start = random_state(model, 23, false);
         let by_steps = |steps: usize| {
@@ -415,7 +415,7 @@ fn driven_models_in_symmetry_sectors_are_those_without() {
     };
     let driven = |last: &Operator| {
         let parts = [&hops, &repulsion, last].map(sector).to_vec();
-        DrivenModel::new(parts, |t| vec![1.0, 3.0 + t, 0.7 * (3.0 * t).cos()]).unwrap()
+        DrivenModel::new(parts, |t: f64| vec![1.0, 3.0 + t, 0.7 * (3.0 * t).cos()]).unwrap()
     };
     let measures = scalars(&[
         ("double", (0..4).map(|i| build::n(i, Spin::Up) * build::n(i, Spin::Down)).sum()),
@@ -474,7 +474,7 @@ fn driven_models_in_symmetry_sectors_are_those_without() {
 fn evolutions_go_on_from_their_checkpoints() {
     let model = xxz(&Lattice::chain(8).periodic(), 1.0, 0.6, 0);
     let ring = xxz(&Lattice::chain(8).periodic(), 1.0, 0.0, 0);
-    let driven = DrivenModel::new(vec![ring.clone(), flow_of_spins()], |t| vec![1.0, t.sin()]).unwrap();
+    let driven = DrivenModel::new(vec![ring.clone(), flow_of_spins()], |t: f64| vec![1.0, t.sin()]).unwrap();
     let start = random_state(&model, 5, false);
     let measures = EvolutionMeasures {
         observables: vec![Observable::scalar("zz", build::sz(0) * build::sz(3))],

@@ -14,7 +14,7 @@ use eigenforge_core::operator::{Operator, build};
 use eigenforge_core::words::grouped;
 use eigenforge_product::Hamiltonian;
 use eigenforge_runtime::solvers::{Damping, KrylovChain, krylov_chain};
-use eigenforge_runtime::{Device, Memory, SolveError, trace};
+use eigenforge_runtime::{Device, LinearOperator, Memory, SolveError, trace};
 use eigenforge_templates::ScalarType;
 use num_complex::Complex64;
 use rayon::prelude::*;
@@ -50,6 +50,17 @@ pub struct ChainOptions {
     pub eta: f64,
     /// Moments that are damped so, in place of chains.
     pub damping: Option<Damping>,
+}
+
+impl ChainOptions {
+    /// Refuses chains to their end in a sector that is too large.
+    fn check_size(&self, states: u64) -> Result<(), SolveError> {
+        if self.steps < usize::MAX || states <= MOST_EXACT {
+            return Ok(());
+        }
+        let value = format!("exact, in a sector of {states} states");
+        Err(SolveError::Option { name: "method", value, expected: "lanczos, or sectors of at most 2048 states" })
+    }
 }
 
 /// A chain of one vector.
@@ -104,11 +115,7 @@ impl LevelStates {
         for target in self.model.response_targets(operator, momentum)? {
             let _target = trace::span("response", "a sector");
             let states = target.model.states();
-            if options.steps == usize::MAX && states > MOST_EXACT {
-                let (value, expected) =
-                    (format!("exact, in a sector of {states} states"), "lanczos, or sectors of at most 2048 states");
-                return Err(SolveError::Option { name: "method", value, expected }.into());
-            }
+            options.check_size(states)?;
             let host = HOST_BYTES.saturating_mul(states);
             Device::cpu()
                 .check_memory("what an operator makes of a state, and the start of its chain, on the host", host)?;
@@ -132,14 +139,7 @@ impl LevelStates {
             let share = 1.0 / self.states.len() as f64;
             for start in starts {
                 let _chain = trace::span("response", "chain");
-                if let Some(damping) = options.damping {
-                    let series = ResponseSeries::new(&hamiltonian, &start, (share, zero), damping, options)?;
-                    response.series.push(series);
-                    continue;
-                }
-                let (chain, ended) = followed(&hamiltonian, &start, zero, options)?;
-                let settled = ended || chain.closed;
-                response.chains.push(ResponseChain { chain, settled, share, zero });
+                response.follow(&hamiltonian, &start, (share, zero), options)?;
             }
         }
         Ok(response)
@@ -205,7 +205,7 @@ impl Model {
 
 /// A chain until its curve no longer changes, and whether that ended it.
 fn followed(
-    hamiltonian: &Hamiltonian<'_>,
+    hamiltonian: &dyn LinearOperator<f64>,
     start: &[f64],
     zero: f64,
     options: &ChainOptions,
@@ -255,6 +255,28 @@ impl ResponseChain {
 }
 
 impl Response {
+    /// Adds the chain or series of a vector under a real H; its weight counts as `share`, and ω from `zero`.
+    ///
+    /// # Errors
+    /// As of [`krylov_chain`]; chains to their end in a sector of more than 2,048 states.
+    pub fn follow(
+        &mut self,
+        hamiltonian: &dyn LinearOperator<f64>,
+        start: &[f64],
+        (share, zero): (f64, f64),
+        options: &ChainOptions,
+    ) -> Result<(), SolveError> {
+        options.check_size(if hamiltonian.is_complex() { start.len() / 2 } else { start.len() } as u64)?;
+        if let Some(damping) = options.damping {
+            self.series.push(ResponseSeries::new(hamiltonian, start, (share, zero), damping, options)?);
+            return Ok(());
+        }
+        let (chain, ended) = followed(hamiltonian, start, zero, options)?;
+        let settled = ended || chain.closed;
+        self.chains.push(ResponseChain { chain, settled, share, zero });
+        Ok(())
+    }
+
     /// Adds that of other states of the level, as so much of all.
     pub fn add(&mut self, other: Response, part: f64) {
         let scaled = |chain: ResponseChain| ResponseChain { share: part * chain.share, ..chain };

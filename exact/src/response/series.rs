@@ -1,9 +1,8 @@
 //! Series of Chebyshev moments of what an operator makes of a level, and the curve that a kernel makes of them.
 
-use super::super::solve::RunError;
 use super::chains::ChainOptions;
-use eigenforge_product::Hamiltonian;
 use eigenforge_runtime::solvers::{ChebyshevMoments, Damping, chebyshev_moments};
+use eigenforge_runtime::{LinearOperator, SolveError};
 use serde::{Deserialize, Serialize};
 
 /// The spectrum is taken to be this many times as wide as a pole at least, so that no pole is cut off at its ends.
@@ -26,12 +25,12 @@ pub struct ResponseSeries {
 impl ResponseSeries {
     /// Of a vector: as many moments as make a pole as narrow as the options say, two for each step that they allow.
     pub(super) fn new(
-        hamiltonian: &Hamiltonian<'_>,
+        hamiltonian: &dyn LinearOperator<f64>,
         start: &[f64],
         (share, zero): (f64, f64),
         damping: Damping,
         options: &ChainOptions,
-    ) -> Result<ResponseSeries, RunError> {
+    ) -> Result<ResponseSeries, SolveError> {
         let most = options.steps.saturating_mul(2);
         let wanted = |half_width: f64| damping.moments(half_width, options.eta).min(most.max(4));
         let moments = chebyshev_moments(hamiltonian, start, WIDEST_POLE * options.eta, wanted)?;

@@ -1,12 +1,16 @@
 //! Chains of random vectors, and the traces that they give.
+//!
+//! Of a random vector |r⟩ there are two estimates of Tr e^(−H/T) A: ⟨r| e^(−H/T) A |r⟩ (finite-temperature Lanczos), and ⟨r| e^(−H/2T) A e^(−H/2T) |r⟩,
+//! the average in a canonical thermal pure quantum state (S. Sugiura and A. Shimizu, Phys. Rev. Lett. 111, 010401 (2013)). Both have the same
+//! Tr e^(−H/T) f(H). In the Ritz states |i⟩ of a chain the second is Σ_ij e^(−(ε_i + ε_j)/2T) ⟨r|i⟩ ⟨i|A|j⟩ ⟨j|r⟩: lines at (ε_i + ε_j)/2.
 
 use super::super::model::Model;
-use super::super::response::{CHAIN_VECTORS, LevelStates};
+use super::super::response::{Action, CHAIN_VECTORS, LevelStates};
 use super::super::solve::RunError;
-use super::levels::actions;
+use super::levels::{actions, inner};
 use super::random::{normal, seed_of};
 use eigenforge_core::operator::Operator;
-use eigenforge_runtime::solvers::{KrylovChain, krylov_chain};
+use eigenforge_runtime::solvers::{KrylovChain, krylov_chain, krylov_vectors};
 use eigenforge_runtime::{Device, SolveError, trace};
 use eigenforge_templates::ScalarType;
 use num_complex::Complex64;
@@ -36,6 +40,8 @@ pub struct SampleOptions {
     pub steps: usize,
     /// Where the random numbers begin.
     pub seed: u64,
+    /// Whether averages are those of thermal pure quantum states.
+    pub pure_states: bool,
 }
 
 /// The traces of a sector.
@@ -53,6 +59,9 @@ pub struct SectorTrace {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TraceSample {
     chain: KrylovChain,
+    /// Of pure states Re ⟨v_a|A|v_b⟩ at a · steps + b of each operator, v the vectors of the chain.
+    #[serde(default)]
+    elements: Vec<Vec<f64>>,
     /// The states that it stands for.
     share: f64,
     constant: f64,
@@ -74,6 +83,9 @@ impl TraceSample {
     /// # Errors
     /// The eigensolver's.
     pub fn lines(&self, steps: usize) -> Result<Vec<TraceLine>, SolveError> {
+        if !self.elements.is_empty() {
+            return self.lines_of_pairs(steps);
+        }
         let share = self.share / self.chain.weight;
         let lines = self.chain.shortened(steps).lines()?;
         let line = |line: eigenforge_runtime::solvers::RitzLine| TraceLine {
@@ -82,6 +94,31 @@ impl TraceSample {
             values: line.overlaps.iter().map(|overlap| share * overlap).collect(),
         };
         Ok(lines.into_iter().map(line).collect())
+    }
+
+    /// The lines of a pure state: one of each Ritz state, and one of each two, which has parts of Tr A alone.
+    fn lines_of_pairs(&self, steps: usize) -> Result<Vec<TraceLine>, SolveError> {
+        let (values, states) = self.chain.ritz(steps)?;
+        let all = self.chain.alpha.len();
+        // ⟨v_a|A|j⟩ of each operator, then ⟨i|A|j⟩.
+        let along = |elements: &Vec<f64>, j: &Vec<f64>| -> Vec<f64> {
+            (0..j.len()).map(|a| j.iter().enumerate().map(|(b, part)| elements[a * all + b] * part).sum()).collect()
+        };
+        let of_state = |(number, j): (usize, &Vec<f64>)| {
+            let images: Vec<Vec<f64>> = self.elements.iter().map(|elements| along(elements, j)).collect();
+            let of_pair = |(before, i): (usize, &Vec<f64>)| {
+                let is_one = before == number;
+                let times = self.share * i[0] * j[0] * if is_one { 1.0 } else { 2.0 };
+                let element = |image: &Vec<f64>| times * i.iter().zip(image).map(|(a, b)| a * b).sum::<f64>();
+                TraceLine {
+                    energy: 0.5 * (values[before] + values[number]) + self.constant,
+                    weight: if is_one { times } else { 0.0 },
+                    values: images.iter().map(element).collect(),
+                }
+            };
+            states[..=number].iter().enumerate().map(of_pair).collect::<Vec<_>>()
+        };
+        Ok(states.par_iter().enumerate().flat_map_iter(of_state).collect())
     }
 }
 
@@ -114,15 +151,33 @@ impl Model {
             levels.iter().flat_map(|level| &level.states).flat_map(|state| self.directions(state)).collect();
         let hamiltonian = self.on_device(device, ScalarType::F64, CHAIN_VECTORS + actions.len() as u64)?;
         let name = self.sector_text();
+        let keeps = options.pure_states && !actions.is_empty();
+        if keeps {
+            let bytes = 40u64.saturating_mul(options.steps as u64).saturating_mul(self.dimension());
+            let what = "Krylov vectors and what an operator makes of them, on the host";
+            Device::cpu().check_memory(what, bytes)?;
+        }
         for sample in 0..options.samples {
             let _chain = trace::span("thermal", "chain");
             let start = self.random_start(seed_of(options.seed, &name, sample), &taken);
+            if keeps {
+                let (chain, vectors) = krylov_vectors(&hamiltonian, &start, options.steps)?;
+                let vectors: Vec<Vec<Complex64>> = vectors.iter().map(|vector| self.amplitudes(vector)).collect();
+                let elements = actions.iter().map(|action| elements_of(action, &vectors)).collect();
+                found.samples.push(TraceSample { chain, elements, share: rest as f64, constant: self.constant() });
+                continue;
+            }
             let amplitudes = if actions.is_empty() { Vec::new() } else { self.amplitudes(&start) };
             let images: Vec<Vec<f64>> =
                 actions.iter().map(|action| self.real_vector(&action.applied(&amplitudes))).collect();
             let images: Vec<&[f64]> = images.iter().map(Vec::as_slice).collect();
             let chain = krylov_chain(&hamiltonian, &start, &images, options.steps, |_| false)?;
-            found.samples.push(TraceSample { chain, share: rest as f64, constant: self.constant() });
+            found.samples.push(TraceSample {
+                chain,
+                elements: Vec::new(),
+                share: rest as f64,
+                constant: self.constant(),
+            });
         }
         Ok(found)
     }
@@ -151,6 +206,13 @@ impl Model {
         vector.par_iter_mut().with_min_len(1 << 14).for_each(|v| *v /= length);
         vector
     }
+}
+
+/// Re ⟨v_a|A|v_b⟩.
+fn elements_of(action: &Action<'_>, vectors: &[Vec<Complex64>]) -> Vec<f64> {
+    let images: Vec<Vec<Complex64>> = vectors.iter().map(|vector| action.applied(vector)).collect();
+    let row = |own: &Vec<Complex64>| images.iter().map(|image| inner(own, image)).collect::<Vec<f64>>();
+    vectors.par_iter().flat_map_iter(row).collect()
 }
 
 /// Σ a b, in parts of the same length whatever the threads.

@@ -183,11 +183,13 @@ fn dense_traces_are_those_of_the_matrices() {
     }
 }
 
-/// ⟨r| A† e^(−H/T) |r⟩ of the very vector, by all eigenvectors; half of the way by levels that are taken out.
+/// ⟨r| A† e^(−H/T) |r⟩ of the very vector, by all eigenvectors; half of the way by levels that are taken out. Of a pure state
+/// ⟨r| e^(−H/2T) A e^(−H/2T) |r⟩.
 #[test]
 fn each_sample_is_the_element_of_its_vector() {
-    let options = SampleOptions { samples: 1, steps: 300, seed: 5 };
-    for (model, operators) in samples() {
+    for ((model, operators), pure_states) in samples().into_iter().flat_map(|own| [(own.clone(), false), (own, true)]) {
+        let options = SampleOptions { samples: 1, steps: 300, seed: 5, pure_states };
+        let part = if pure_states { 0.5 } else { 1.0 };
         let solution = Lanczos::new(&model).states(2).tolerance(1e-13).run(&Device::cpu()).unwrap();
         let level = solution.level_states(0).unwrap();
         let n = model.dimension() as usize;
@@ -211,16 +213,17 @@ fn each_sample_is_the_element_of_its_vector() {
                     let mut evolved = vec![0.0; n];
                     for (value, vector) in values.iter().zip(&vectors) {
                         let overlap: f64 = vector.iter().zip(&start).map(|(a, b)| a * b).sum();
-                        let factor = overlap * (-(value - lowest) / temperature).exp();
+                        let factor = overlap * (-part * (value - lowest) / temperature).exp();
                         evolved.iter_mut().zip(vector).for_each(|(sum, own)| *sum += factor * own);
                     }
                     let evolved = model.amplitudes(&evolved);
+                    let amplitudes = if pure_states { &evolved } else { &amplitudes };
                     let scale = (-lowest / temperature).exp() * rest;
                     let got = sums(&lines, operators.len(), temperature);
-                    let z = scale * inner(&evolved, &amplitudes);
+                    let z = scale * inner(&evolved, amplitudes);
                     assert!(close(got[0], z, 0.0), "{} at {temperature}: {} for {z}", model.name(), got[0]);
                     for (action, got) in actions(&model, &parts).unwrap().iter().zip(&got[1..]) {
-                        let wanted = scale * inner(&evolved, &action.applied(&amplitudes));
+                        let wanted = scale * inner(&evolved, &action.applied(amplitudes));
                         assert!(close(*got, wanted, z), "{} at {temperature}: {got} for {wanted}", model.name());
                     }
                 }
@@ -232,7 +235,7 @@ fn each_sample_is_the_element_of_its_vector() {
 /// The mean over many vectors is the trace, within five standard errors.
 #[test]
 fn the_mean_of_samples_is_the_trace() {
-    let options = SampleOptions { samples: 150, steps: 40, seed: 11 };
+    let options = SampleOptions { samples: 150, steps: 40, seed: 11, pure_states: false };
     for (model, operators) in samples() {
         let found = model.sampled_trace(&operators, &[], &options, &Device::cpu()).unwrap();
         let temperature = 2.0;
@@ -283,7 +286,7 @@ fn long_chains_without_orthogonality_have_the_same_sums() {
     let model = xxz(&ring(17), 1.0, 0.6, 1);
     assert!(model.dimension() > 1 << 14);
     let operator = sum((0..17).map(|i| build::sz(i) * build::sz((i + 2) % 17))) + build::sz(3);
-    let options = SampleOptions { samples: 1, steps: 250, seed: 3 };
+    let options = SampleOptions { samples: 1, steps: 250, seed: 3, pure_states: false };
     let found = model.sampled_trace(std::slice::from_ref(&operator), &[], &options, &Device::cpu()).unwrap();
     let lines = found.samples[0].lines(250).unwrap();
     let copies = lines.windows(2).filter(|pair| pair[1].energy - pair[0].energy < 1e-9).count();
@@ -311,7 +314,7 @@ fn long_chains_without_orthogonality_have_the_same_sums() {
 /// A device of generated kernels has the same lines.
 #[test]
 fn kernels_sample_as_the_host_does() {
-    let options = SampleOptions { samples: 2, steps: 20, seed: 1 };
+    let options = SampleOptions { samples: 2, steps: 20, seed: 1, pure_states: false };
     for (model, operators) in samples().into_iter().skip(1).take(3) {
         let of_device = |device: &Device| {
             let level: LevelStates =

@@ -76,7 +76,7 @@ fn launch(course: Course, matrix: &dyn Fn() -> StandIn, steps: usize) -> Result<
                 vec![(Box::new(matrix_of_one), 0.0), (Box::new(matrix()), 0.5)];
             let sum = OperatorCombination::new(terms)?;
             let drive = |time: f64| vec![1.0, time.sin()];
-            evolve_driven(&sum, drive, [&start, &start], &options(false), unseen).map(drop)
+            evolve_driven(&sum, &drive, [&start, &start], &options(false), unseen).map(drop)
         }
     }
 }

@@ -5,11 +5,12 @@
 //! ```
 //!
 //! [`Solvable::solve`] is what all problems do; lattice models, molecules and matrices are solved by `diagonalise`, and what they
-//! do differently stands in `lattice`, `molecule` and `matrix`; the others in `chain` and `tensors`. [`solve_sweep`] solves the points of a sweep of parameters, on several cards as a `queue`. A [`RunObserver`] sees what is
+//! do differently stands in `lattice`, `molecule` and `matrix`; the others in `chain` and `tensors`. [`solve_sweep`] solves the points of a sweep of parameters, on several cards as a `queue`, and [`sweep_curves`] makes their curves. A [`RunObserver`] sees what is
 //! planned and how it goes on.
 
 mod chain;
 mod context;
+mod curve_sweep;
 mod device;
 mod diagonalise;
 mod entanglement;
@@ -27,6 +28,7 @@ mod tensors;
 mod transitions;
 
 pub use context::{CheckpointRequest, RunContext, RunObserver, Silent};
+pub use curve_sweep::{MakeCurves, sweep_curves};
 pub use device::open_device;
 pub(crate) use device::{ChosenDevice, choose_device};
 pub(crate) use pieces::{PieceSaver, operators_setting, setting};

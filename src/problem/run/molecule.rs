@@ -7,7 +7,7 @@ use super::transitions::Transitions;
 use super::{BringVectors, WriteFile};
 use crate::Error;
 use crate::ci::{
-    CiProblem, CiSolution, CiSpec, Molecule, NaturalOrbitals, OneBody, Space, SpinTwoBody, TwoBody, natural_orbitals,
+    CiProblem, CiSolution, CiSpec, Molecule, NaturalOrbitals, OneBody, Space, SpinTwoBody, Strings, TwoBody, natural_orbitals,
     write_densities,
 };
 use crate::input::SolveSpec;
@@ -109,6 +109,9 @@ impl MoleculeProblem {
         };
         let notes = file.solve.without_effect().into_iter();
         let notes = notes
+            .chain(
+                file.spectrum.iter().map(|_| "the file has [spectrum]: `eigenforge spectrum` makes its curves".into()),
+            )
             .chain(molecule.from_complex.then(|| FROM_COMPLEX.into()))
             .chain((has_properties && molecule.is_unrestricted()).then(|| NO_SPINS.into()))
             .chain(molecule.symmetry.note().filter(|_| file.ci.irrep.is_some()).map(String::from))

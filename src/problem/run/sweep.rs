@@ -19,6 +19,8 @@ use eigenforge_runtime::Device;
 use eigenforge_runtime::input_file::{FileKind, read_bytes};
 use eigenforge_runtime::solvers::Progress;
 use eigenforge_templates::exact::CoefficientArguments;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -109,7 +111,12 @@ fn solve_points(
             point => point,
         }
     };
-    let mut rows = Rows { sweep, context, record, each, waiting: Vec::new(), next: 0, failure: None };
+    let mut add = |row| {
+        record.points.push(row);
+        record.seconds = context.start.elapsed().as_secs_f64();
+        each(record);
+    };
+    let mut rows = Rows::new(sweep, context, &mut add);
     match &rounds {
         None => {
             let places = places(&cards, 1);
@@ -158,7 +165,7 @@ fn solve_points(
 }
 
 /// Where a point is solved.
-struct Place {
+pub(super) struct Place {
     /// The device by its name.
     device: String,
     /// What progress calls it, where others work beside it.
@@ -167,8 +174,33 @@ struct Place {
     runs: usize,
 }
 
+impl Place {
+    /// What the run of a point is given there.
+    pub(super) fn context(
+        &self,
+        (sweep, number): (&ParameterSweep, usize),
+        context: &RunContext,
+        checkpoint: Option<CheckpointRequest>,
+    ) -> RunContext {
+        let own = match &self.card {
+            Some(card) => context.observer.beside_others(&format!("{card}  {}", sweep.label(number))),
+            None => Arc::clone(&context.observer),
+        };
+        RunContext {
+            start: Instant::now(),
+            device: self.device.clone(),
+            ranks: None,
+            runs: self.runs,
+            overrides: context.overrides.clone(),
+            tuned: context.tuned,
+            checkpoint,
+            observer: Arc::new(PointObserver { whole: Arc::clone(&context.observer), own, first: number == 0 }),
+        }
+    }
+}
+
 /// A place for each card, of so many processes on this machine that each have as many.
-fn places(cards: &[String], processes: usize) -> Vec<Place> {
+pub(super) fn places(cards: &[String], processes: usize) -> Vec<Place> {
     let of = |(name, label): (&String, String)| {
         let card = (cards.len() > 1).then_some(label);
         Place { device: name.clone(), card, runs: cards.len() * processes }
@@ -204,21 +236,31 @@ fn takes_several_cards(sweep: &ParameterSweep, number: usize) -> bool {
 }
 
 /// The rows of a record, which are in the order of the list while points end in any order.
-struct Rows<'s, 'r> {
+pub(super) struct Rows<'s, 'r, R> {
     sweep: &'s ParameterSweep,
     context: &'s RunContext,
-    record: &'r mut ParameterSweepRecord,
-    each: &'r mut dyn FnMut(&ParameterSweepRecord),
+    /// Takes a row, of which `added` are in the record.
+    add_row: &'r mut dyn FnMut(R),
+    added: usize,
     /// Points that ended before an earlier one of the list did; all that is before `next` is in the record.
-    waiting: Vec<(usize, Result<SweptOutcome, Error>)>,
+    waiting: Vec<(usize, Result<R, Error>)>,
     next: usize,
     /// The first failure of the list.
     failure: Option<Error>,
 }
 
-impl Rows<'_, '_> {
+impl<'s, 'r, R> Rows<'s, 'r, R> {
+    /// No rows yet.
+    pub(super) fn new(
+        sweep: &'s ParameterSweep,
+        context: &'s RunContext,
+        add_row: &'r mut dyn FnMut(R),
+    ) -> Rows<'s, 'r, R> {
+        Rows { sweep, context, add_row, added: 0, waiting: Vec::new(), next: 0, failure: None }
+    }
+
     /// Takes a point that has ended, and adds all rows that now have their turn. A failure is a break.
-    fn take(&mut self, number: usize, point: Result<SweptOutcome, Error>) -> ControlFlow<()> {
+    pub(super) fn take(&mut self, number: usize, point: Result<R, Error>) -> ControlFlow<()> {
         let failed = point.as_ref().is_err_and(|error| !is_empty_sector(error));
         self.waiting.push((number, point));
         while let Some(place) = self.waiting.iter().position(|(number, _)| *number == self.next) {
@@ -229,14 +271,13 @@ impl Rows<'_, '_> {
         if failed || self.failure.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    fn add(&mut self, number: usize, point: Result<SweptOutcome, Error>) {
+    fn add(&mut self, number: usize, point: Result<R, Error>) {
         // A symmetry sector without states and an irrep without determinants have no row; the last point is refused if none has.
-        let last = number + 1 == self.sweep.points.len() && self.record.points.is_empty();
+        let last = number + 1 == self.sweep.points.len() && self.added == 0;
         match point {
             Ok(row) => {
-                self.record.points.push(row);
-                self.record.seconds = self.context.start.elapsed().as_secs_f64();
-                (self.each)(self.record);
+                (self.add_row)(row);
+                self.added += 1;
             }
             Err(error) if is_empty_sector(&error) && !last => {
                 self.context.observer.remark(&format!("{}: {error}", self.sweep.label(number)));
@@ -250,7 +291,7 @@ impl Rows<'_, '_> {
     }
 
     /// Adds the rows behind points that were not solved, and says why those were not.
-    fn finish(mut self) -> Result<(), Error> {
+    pub(super) fn finish(mut self) -> Result<(), Error> {
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.sort_by_key(|(number, _)| *number);
         waiting.into_iter().for_each(|(number, point)| self.add(number, point));
@@ -348,16 +389,14 @@ fn solve_point(
     output: Option<&Path>,
 ) -> Result<SweptOutcome, Error> {
     let (point, name) = (&sweep.points[number], sweep.folder_name(number));
-    let request = context.checkpoint.as_ref();
-    let mut checkpoint =
-        request.map(|request| CheckpointRequest { folder: request.folder.join(&name), ..request.clone() });
+    let mut checkpoint = point_checkpoint(context, &name);
     // What the command line changes of the file stands in the description, and what other files hold in the problem's identity.
     let identity = match &checkpoint {
         Some(_) => format!("{}\n{}\n{}", point.file.text(), problem.describe(), problem.identity()?),
         None => String::new(),
     };
     if let Some(request) = &mut checkpoint {
-        if let Some(found) = finished(request, &identity) {
+        if let Some(found) = finished::<SweptOutcome>(request, &identity) {
             return Ok(named_by_folder(found, output, name));
         }
         // A point that was never begun has nothing to go on from.
@@ -367,20 +406,7 @@ fn solve_point(
         let folder = folder.join(&name);
         std::fs::create_dir_all(&folder).map_err(|source| ReportError::Folder { folder, source })?;
     }
-    let observer = match &place.card {
-        Some(card) => context.observer.beside_others(&format!("{card}  {}", sweep.label(number))),
-        None => Arc::clone(&context.observer),
-    };
-    let own = RunContext {
-        start: Instant::now(),
-        device: place.device.clone(),
-        ranks: None,
-        runs: place.runs,
-        overrides: context.overrides.clone(),
-        tuned: context.tuned,
-        checkpoint: checkpoint.clone(),
-        observer: Arc::new(PointObserver { whole: Arc::clone(&context.observer), own: observer, first: number == 0 }),
-    };
+    let own = place.context((sweep, number), context, checkpoint.clone());
     let solved = problem.solve(&own)?;
     let row = SweptOutcome::new(&sweep.keys, point, &solved.outcome)?;
     let kept = checkpoint.map_or(Ok(()), |request| keep(&request, &identity, &row));
@@ -399,8 +425,14 @@ fn named_by_folder(row: SweptOutcome, output: Option<&Path>, name: String) -> Sw
     SweptOutcome { folder, ..row }
 }
 
+/// Where a point of this name is saved.
+pub(super) fn point_checkpoint(context: &RunContext, name: &str) -> Option<CheckpointRequest> {
+    let request = context.checkpoint.as_ref()?;
+    Some(CheckpointRequest { folder: request.folder.join(name), ..request.clone() })
+}
+
 /// Keeps the row of a finished point.
-fn keep(request: &CheckpointRequest, identity: &str, row: &SweptOutcome) -> Result<(), Error> {
+pub(super) fn keep(request: &CheckpointRequest, identity: &str, row: &impl Serialize) -> Result<(), Error> {
     let text = serde_json::to_vec(&(identity, row)).map_err(ReportError::from)?;
     let path = request.folder.join(FINISHED);
     publish(&path, |file| file.write_all(&text).map_err(|source| ReportError::Write { file: path.clone(), source }))?;
@@ -408,9 +440,9 @@ fn keep(request: &CheckpointRequest, identity: &str, row: &SweptOutcome) -> Resu
 }
 
 /// The row of a point that an earlier run finished, if the run goes on and the point is the same.
-fn finished(request: &CheckpointRequest, identity: &str) -> Option<SweptOutcome> {
+pub(super) fn finished<R: DeserializeOwned>(request: &CheckpointRequest, identity: &str) -> Option<R> {
     let kept = read_bytes(&request.folder.join(FINISHED), FileKind::STATE).ok().filter(|_| request.resume)?;
-    let (of, row): (String, SweptOutcome) = serde_json::from_slice(&kept).ok()?;
+    let (of, row): (String, R) = serde_json::from_slice(&kept).ok()?;
     (of == identity).then_some(row)
 }
 
@@ -506,10 +538,11 @@ mod tests {
     fn left(sweep: &ParameterSweep, cards: usize, solve: impl Fn(usize) -> Result<SweptOutcome, Error> + Sync) -> Left {
         let context = RunContext::new(Instant::now(), "sim", Arc::new(Silent));
         let (mut record, mut seen) = (ParameterSweepRecord::default(), Vec::new());
-        let mut each = |record: &ParameterSweepRecord| seen.push(record.points.len());
-        let waiting = Vec::new();
-        let mut rows =
-            Rows { sweep, context: &context, record: &mut record, each: &mut each, waiting, next: 0, failure: None };
+        let mut add = |row| {
+            record.points.push(row);
+            seen.push(record.points.len());
+        };
+        let mut rows = Rows::new(sweep, &context, &mut add);
         let places = places(&vec!["sim".into(); cards], 1);
         let order = Sharing::new(sweep, cards).order;
         let large =

@@ -142,7 +142,8 @@ fn samples_stand_for_all_transitions() {
             if !on_host && name != "complex to real" {
                 continue;
             }
-            let options = SampleOptions { samples: if on_host { 100 } else { 2 }, steps: 200, seed: 5 };
+            let options =
+                SampleOptions { samples: if on_host { 100 } else { 2 }, steps: 200, seed: 5, pure_states: false };
             let mut sums: Vec<Vec<Complex64>> = Vec::new();
             let visit = |_: usize, found: TransitionSamples| {
                 let own = PLACES.iter().map(|place| summed(&found.whole.transitions[0], from, *place));
@@ -174,7 +175,7 @@ fn a_level_that_is_known_is_not_sampled() {
     let model = xxz(&Lattice::chain(6).periodic(), 1.0, 0.7, 6);
     let operator = wave(6, 2, build::sm);
     let targets = [model.response_targets(&operator, None).unwrap()];
-    let options = SampleOptions { samples: 2, steps: 50, seed: 1 };
+    let options = SampleOptions { samples: 2, steps: 50, seed: 1, pure_states: false };
     let exact = all_transitions(&model, &operator, None);
     let mut count = 0;
     let visit = |_: usize, found: TransitionSamples| {

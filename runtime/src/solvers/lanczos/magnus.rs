@@ -6,13 +6,15 @@
 //!
 //! of fourth order, without commutators (S. Blanes and P. C. Moan, Appl. Numer. Math. 56, 1519 (2006); A. Alvermann and H. Fehske, J. Comput.
 //! Phys. 230, 5930 (2011)). Each is made once and in two halves; the halves are kept, and their error is about 1/15 of the difference. Steps end
-//! at the times that are wanted. Nothing is compiled for a step: coefficients are numbers of one linear combination.
+//! at the times that are wanted. Nothing is compiled for a step: coefficients are numbers of one linear combination. A step that a f_k leaves
+//! unseen, such as a pulse between the six places at which it looks, is halved before it is made (`time_coefficients`).
 
 use super::super::run::Run;
 use super::evolution::{EvolutionOptions, EvolutionSteps, EvolutionVisitor, Start, planned, solve_options};
 use super::evolution_checkpoint::{EvolutionSaver, SavedEvolution};
 use super::exponential::TimeAxis;
 use super::propagator::{Parts, Propagator};
+use super::time_coefficients::{TimeCoefficients, is_hidden};
 use crate::device::{Device, Vector};
 use crate::error::{Result, SolveError};
 use crate::operator::LinearOperator;
@@ -63,6 +65,11 @@ impl<'o, T: Scalar> OperatorCombination<'o, T> {
         self.coefficients.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Bounds of ‖H_k + e_k‖.
+    fn norms(&self) -> Vec<f64> {
+        self.terms.iter().map(|(term, e)| term.norm_bound() + e.abs()).collect()
+    }
+
     fn first(&self) -> &dyn LinearOperator<T> {
         &*self.terms[0].0
     }
@@ -96,8 +103,7 @@ impl<T: Scalar> LinearOperator<T> for OperatorCombination<'_, T> {
         self.first().is_complex()
     }
     fn norm_bound(&self) -> f64 {
-        let bounds = self.terms.iter().zip(self.known());
-        bounds.map(|((term, e), c)| c.abs() * (term.norm_bound() + e.abs())).sum()
+        self.norms().iter().zip(self.known()).map(|(norm, c)| c.abs() * norm).sum()
     }
     fn cost(&self) -> Cost {
         self.terms.iter().fold(Cost { flops: 0.0, bytes: 0.0 }, |sum, (term, _)| {
@@ -112,13 +118,13 @@ fn more_vectors(is_complex: bool) -> usize {
     if is_complex { 3 } else { 5 }
 }
 
-/// Evolves a state under H(t) in real time; `coefficients` gives the f_k at a time. At a time of the visitor the sum's coefficients are those.
+/// Evolves a state under H(t) in real time; `coefficients` are the f_k. At a time of the visitor the sum's coefficients are those.
 ///
 /// # Errors
 /// As of [`evolve`](super::evolve); coefficients that are not finite; imaginary time.
 pub fn evolve_driven<T: Scalar, V: EvolutionVisitor<T>>(
     operator: &OperatorCombination<'_, T>,
-    coefficients: impl Fn(f64) -> Vec<f64>,
+    coefficients: &dyn TimeCoefficients,
     start: [&[f64]; 2],
     options: &EvolutionOptions,
     mut visitor: V,
@@ -148,9 +154,13 @@ pub fn evolve_driven<T: Scalar, V: EvolutionVisitor<T>>(
             let length = if length.is_finite() { length } else { 1.0 / operator.norm_bound().max(1.0 / left) };
             let step = if length >= 0.99 * left { left } else { length };
             let allowed = options.tolerance * (step / until);
+            let is_shortest = step <= SHORTEST * until;
+            if !is_shortest && driven.hides(now, step, allowed) {
+                course.length = 0.5 * step;
+                continue;
+            }
             let found = driven.step(now, step, allowed)?;
             let wanted = (1.0 - EXPONENTIALS) * allowed;
-            let is_shortest = step <= SHORTEST * until;
             if found.halved > wanted && !is_shortest {
                 course.length = step * (0.9 * (wanted / found.halved).powf(0.25)).clamp(CHANGES[0], 0.9);
                 continue;
@@ -185,22 +195,39 @@ struct StepErrors {
     halved: f64,
 }
 
-struct Driven<'a, 'o, T: Scalar, F> {
+struct Driven<'a, 'o, T: Scalar> {
     run: &'a Run<'a, T>,
     operator: &'a OperatorCombination<'o, T>,
-    coefficients: F,
+    coefficients: &'a dyn TimeCoefficients,
     propagator: Propagator<'a, T>,
     state: Parts<T>,
     /// The state after a whole step, after two halves, and one between.
     states: [Parts<T>; 3],
 }
 
-impl<T: Scalar, F: Fn(f64) -> Vec<f64>> Driven<'_, '_, T, F> {
+/// The two times of a step of the fourth order.
+fn gauss_times(time: f64, step: f64) -> [f64; 2] {
+    let root = 3f64.sqrt() / 6.0;
+    [time + (0.5 - root) * step, time + (0.5 + root) * step]
+}
+
+impl<T: Scalar> Driven<'_, '_, T> {
+    /// Whether the times of a step and of its halves miss something of the coefficients.
+    fn hides(&self, time: f64, step: f64, allowed: f64) -> bool {
+        let half = 0.5 * step;
+        let places = [gauss_times(time, step), gauss_times(time, half), gauss_times(time + half, half)].concat();
+        // What changes a state by less than its share.
+        let norms = self.operator.norms();
+        let share = allowed / norms.len() as f64;
+        let slack: Vec<f64> = norms.iter().map(|norm| share / (norm * step).max(f64::MIN_POSITIVE)).collect();
+        is_hidden(self.coefficients, (time, step), &places, &slack)
+    }
+
     /// Sets the coefficients to Σ w f(t).
     fn set(&self, list: &[(f64, f64)]) -> std::result::Result<(), SolveError> {
         let mut sum: Vec<f64> = Vec::new();
         for (time, weight) in list {
-            let values = (self.coefficients)(*time);
+            let values = self.coefficients.values(*time);
             sum.resize(values.len(), 0.0);
             for (sum, value) in sum.iter_mut().zip(values) {
                 if !value.is_finite() {
@@ -221,7 +248,7 @@ impl<T: Scalar, F: Fn(f64) -> Vec<f64>> Driven<'_, '_, T, F> {
         allowed: f64,
     ) -> std::result::Result<f64, SolveError> {
         let root = 3f64.sqrt() / 6.0;
-        let [first, second] = [time + (0.5 - root) * step, time + (0.5 + root) * step];
+        let [first, second] = gauss_times(time, step);
         let [large, small] = [0.25 + root, 0.25 - root];
         let mut bound = 0.0;
         for (weights, from) in [([large, small], from), ([small, large], to)] {

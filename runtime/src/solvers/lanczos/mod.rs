@@ -32,6 +32,7 @@
 //! | `propagator` | what is exp(−iHt) ψ in the bases of chains? |
 //! | `evolution` | which steps lead from ψ(0) to ψ(t)? |
 //! | `magnus` | and under H(t)? |
+//! | `time_coefficients` | do the places at which a step looks show all that H(t) does? |
 //! | `evolution_checkpoint` | from where does an evolution go on? |
 
 mod chain;
@@ -46,6 +47,7 @@ mod propagator;
 mod recurrence;
 mod restart;
 mod several;
+mod time_coefficients;
 
 pub(super) use chain::SHORT;
 pub use chain::{KrylovChain, RitzLine, krylov_chain, krylov_vectors};
@@ -56,6 +58,7 @@ pub use magnus::{OperatorCombination, evolve_driven};
 pub(super) use projected::Projected;
 pub(super) use recurrence::IN_PLACE;
 pub(super) use several::thick_vectors;
+pub use time_coefficients::TimeCoefficients;
 
 use super::checkpoint::Saver;
 use super::run::Main;

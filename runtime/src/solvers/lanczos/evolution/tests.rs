@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::device::Device;
-use crate::solvers::{OperatorCombination, evolve_driven, symmetric_eigen};
+use crate::solvers::{OperatorCombination, TimeCoefficients, evolve_driven, symmetric_eigen};
 use eigenforge_templates::Cost;
 use std::sync::OnceLock;
 
@@ -358,7 +358,7 @@ fn driven_states_are_those_of_many_short_steps() {
             let options = EvolutionOptions::new(vec![0.0, 0.7, until], tolerance);
             let course = evolve_driven(
                 &sum,
-                functions,
+                &functions,
                 [&start[0], &start[1]],
                 &options,
                 |state: &EvolvedState<'_, f64>| -> Result<(), SolveError> {
@@ -371,6 +371,43 @@ fn driven_states_are_those_of_many_short_steps() {
             errors.push(error);
         }
         assert!(errors[2] < errors[1] && errors[1] < errors[0], "{errors:?}");
+    }
+}
+
+/// g(t) of a Gaussian pulse of area 1.
+struct GaussianPulse {
+    middle: f64,
+    width: f64,
+}
+
+impl TimeCoefficients for GaussianPulse {
+    fn values(&self, time: f64) -> Vec<f64> {
+        let area = self.width * std::f64::consts::PI.sqrt();
+        vec![(-((time - self.middle) / self.width).powi(2)).exp() / area]
+    }
+
+    fn bounds(&self, from: f64, to: f64) -> Vec<[f64; 2]> {
+        let [a, b, top] = [from, to, self.middle].map(|time| self.values(time)[0]);
+        vec![[a.min(b), if (from..=to).contains(&self.middle) { top } else { a.max(b) }]]
+    }
+}
+
+/// H(t) = g(t) A with ∫ g dt = 1 makes exp(−iA) ψ, however short the pulse is and wherever it is between two times.
+#[test]
+fn pulses_between_two_times_are_not_missed() {
+    let start = start(6, 2, 54);
+    let (wanted, _) = exact(&random(6, 0.7, false, 64), [&start[0], &start[1]], 1.0, false);
+    for (middle, width) in [(7.3, 0.3), (2.0, 1e-2), (8.123_456, 1e-5)] {
+        let sum =
+            OperatorCombination::new(vec![(Box::new(random(6, 0.7, false, 64)) as Box<dyn LinearOperator<f64>>, 0.0)]);
+        let (options, pulse) = (EvolutionOptions::new(vec![0.0, 10.0], 1e-6), GaussianPulse { middle, width });
+        let mut error = f64::NAN;
+        let see = |state: &EvolvedState<'_, f64>| -> Result<(), SolveError> {
+            error = distance(&amplitudes(state), &wanted);
+            Ok(())
+        };
+        let course = evolve_driven(&sum.unwrap(), &pulse, [&start[0], &start[1]], &options, see).unwrap();
+        assert!(course.bound <= 1e-6 && error <= 1e-6, "{middle} {width}: {course:?} {error:e}");
     }
 }
 
