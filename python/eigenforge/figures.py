@@ -70,10 +70,11 @@ def _spin_name(spin: float) -> str:
 
 
 def _of_sector(sector: dict[str, Any]) -> tuple[tuple[int, ...], str]:
-    """The whole numbers of a sector's momentum, and its name by momentum and irrep; "" of a run of one sector."""
-    momentum, values = sector.get("momentum"), sector.get("values") or {}
-    name = "" if momentum is None else point_name(momentum) or f"k = {_whole(momentum['k'])}"
-    return tuple((momentum or {}).get("k", ())), " ".join(word for word in (name, values.get("symmetry.irrep") or "") if word)
+    """The whole numbers of a sector's momentum, none of a named point, and its name by momentum and irrep; "" of a run of one sector."""
+    momentum, values = sector.get("momentum") or {}, sector.get("values") or {}
+    point, k = point_name(momentum), tuple(momentum.get("k", ()))
+    name = point or (f"k = {_whole(k)}" if k else "")
+    return () if point else k, " ".join(word for word in (name, values.get("symmetry.irrep") or "") if word)
 
 
 def point_name(momentum: dict[str, Any]) -> str:
