@@ -184,7 +184,7 @@ def structure_factor(report: dict[str, Any], ax: Any = None) -> Any:
     if len(periods) < 2:
         q = 2 * np.array([max(entry["fraction"], key=abs) for entry in found["values"]])
         order = np.argsort(q)
-        ax.plot(np.append(q[order], 2.0), np.append(values[order], values[order][0]), "o-", ms=4)
+        ax.plot(q[order], values[order], "o-", ms=4)
         ax.set(xlabel=f"q/{PI}", ylabel=name)
         return ax
     from matplotlib.collections import PolyCollection
@@ -195,7 +195,8 @@ def structure_factor(report: dict[str, Any], ax: Any = None) -> Any:
     # Around each momentum the part of the zone that is nearest to it.
     period = np.array(periods, dtype=float) @ np.array(report["lattice"]["vectors"])
     tile = cell_polygon(2 * np.pi * np.linalg.inv(period).T)
-    shapes = PolyCollection([tile + place for place in places], array=values[numbers], cmap="viridis", edgecolors="face")
+    values = structure_factor_at(report, places)
+    shapes = PolyCollection([tile + place for place in places], array=values, cmap="viridis", edgecolors="face")
     ax.add_collection(shapes)
     zone = cell_polygon(reciprocal)
     ax.plot(*np.vstack([zone, zone[:1]]).T, color="white", lw=2)
@@ -210,6 +211,14 @@ def structure_factor(report: dict[str, Any], ax: Any = None) -> Any:
     ax.autoscale_view()
     ax.figure.colorbar(shapes, ax=ax, label=name)
     return ax
+
+
+def structure_factor_at(report: dict[str, Any], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1/N Σ_ij e^(−iq·(r_i − r_j)) ⟨A_i A_j⟩ at momenta (·, 2): where a cell has several sites it differs from copy to copy of a momentum."""
+    pairs = np.array(report["observables"][report["structure_factor"]["observable"]], dtype=float)
+    waves = np.exp(1j * q @ np.array(report["lattice"]["positions"]).T)
+    found: NDArray[np.float64] = np.einsum("qi,ij,qj->q", waves.conj(), pairs, waves).real / len(pairs)
+    return found
 
 
 def convergence(report: dict[str, Any], ax: Any = None) -> Any:

@@ -5,6 +5,7 @@ import pytest
 
 import eigenforge as ef
 from eigenforge import tables, zone
+from eigenforge.figures import structure_factor_at
 
 TRIANGLE = np.array([[1.0, 0.0], [0.5, np.sqrt(3) / 2]])
 
@@ -65,6 +66,18 @@ def runs():
         "evolved": line.evolve(start=start, until=1.0, times=4, record=["energy", "sz"], entropy=[[0, 1]], device="cpu"),
         "evolved_chain": line.dmrg(states=8).evolve(start=start, until=0.2, times=3, record=["sz"], device="cpu"),
     }
+
+
+def test_structure_factors_of_cells_with_several_sites():
+    # Neighbours of kagome sites lie within a cell too: S(q) is not the same a reciprocal vector further, but after a turn by 60 degrees.
+    kagome = ef.Lattice.kagome(2, 2, boundary="periodic")
+    found = ef.Model(kagome, name="heisenberg", j=1.0).sector(two_sz=0).solve(device="cpu", vectors=False, solver="lobpcg").to_dict()
+    q = np.array([entry["cartesian"] for entry in found["structure_factor"]["values"]])
+    expected = [entry["value"] for entry in found["structure_factor"]["values"]]
+    assert np.allclose(structure_factor_at(found, q), expected, atol=1e-9)
+    places, numbers = zone.copies_in_cell(q, kagome.reciprocal_vectors)
+    turn = np.array([[0.5, -np.sqrt(3) / 2], [np.sqrt(3) / 2, 0.5]])
+    assert np.allclose(structure_factor_at(found, places), structure_factor_at(found, places @ turn.T), atol=1e-8)
 
 
 def test_tables_have_every_number(runs):
