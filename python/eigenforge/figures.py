@@ -182,10 +182,16 @@ def structure_factor(report: dict[str, Any], ax: Any = None) -> Any:
     name = {"sdots": "S(q)", "szsz": "Szz(q)"}.get(found["observable"], found["observable"])
     periods, values = report["lattice"]["periods"], np.array([entry["value"] for entry in found["values"]])
     if len(periods) < 2:
-        q = 2 * np.array([max(entry["fraction"], key=abs) for entry in found["values"]])
-        order = np.argsort(q)
-        ax.plot(q[order], values[order], "o-", ms=4)
+        # Ladders have a line for each momentum of their rungs.
+        along = int(np.argmax(np.abs(periods[0]))) if periods else 0
+        q = 2 * np.array([entry["fraction"] for entry in found["values"]])
+        for other in np.unique(q[:, 1 - along].round(9)):
+            chosen = np.flatnonzero(abs(q[:, 1 - along] - other) < 1e-6)
+            order = chosen[np.argsort(q[chosen, along])]
+            ax.plot(q[order, along], values[order], "o-", ms=4, label=f"across: {other:.4g} {PI}")
         ax.set(xlabel=f"q/{PI}", ylabel=name)
+        if len(ax.lines) > 1:
+            ax.legend(fontsize="small")
         return ax
     from matplotlib.collections import PolyCollection
 

@@ -141,6 +141,10 @@ def test_figures_show_the_numbers(runs):
     assert drawn == {level.energy for level in runs["tower"].levels}
     lines = runs["swept"].plot().lines
     assert [list(line.get_ydata()) for line in lines] == [[point.energies[k] for point in runs["swept"].points] for k in (0, 1)]
+    ladder = ef.Model(ef.Lattice.ladder(4, 2, boundary="periodic"), name="heisenberg", j=1.0).sector(two_sz=0).solve(device="cpu")
+    lines = ladder.plot("structure_factor").lines
+    assert [list(line.get_xdata()) for line in lines] == [[0.0, 0.5, 1.0, 1.5]] * 2
+    assert np.isclose(max(lines[1].get_ydata()), lines[1].get_ydata()[2])  # at (π, π)
     own = pyplot.subplots()[1]
     assert runs["chain"].plot("entropies", own) is own and list(own.lines[0].get_ydata()) == [cut.entropy for cut in runs["chain"].cuts]
     assert ef.Lattice.square(3, 2, boundary="periodic").plot().figure is not None
