@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How many times longer than a unit vector a start is handed to the solver: the random part that the solver adds is by so much smaller.
-const CERTAINTY: f64 = 1e6;
+const CERTAINTY: f64 = 1e3;
 
 /// A start that the next search takes.
 type Start = Arc<Mutex<Option<Arc<Vec<f64>>>>>;
