@@ -51,8 +51,8 @@ fn main() -> ExitCode {
         ["test", "--without", tools] if tools.split(',').all(|tool| steps::TOOLS.contains(&tool)) => {
             steps::test(&project, tools, false)
         }
-        ["wheel"] => made("the wheel is", wheel::release(&project)),
-        ["release"] => made("the files are in", release::gather(&project)),
+        ["wheel"] => report("the wheel is", wheel::release(&project)),
+        ["release"] => report("the files are in", release::gather(&project)),
         ["network"] => network(&project),
         ["fuzz"] => fuzz(&project, "10"),
         ["fuzz", "--minutes", minutes] => fuzz(&project, minutes),
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
 }
 
 /// Says where something is, or why it is not there.
-fn made(what: &str, place: Result<PathBuf, String>) -> ExitCode {
+fn report(what: &str, place: Result<PathBuf, String>) -> ExitCode {
     match place {
         Ok(place) => {
             println!("{what} {}", place.display());

@@ -25,7 +25,7 @@ lines = [f'{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\\n' for 
 
 /// Gathers the files, and returns their folder.
 pub fn gather(project: &Project) -> Result<PathBuf, String> {
-    let changes = said(Command::new("git").args(["status", "--porcelain"]).current_dir(&project.root))?;
+    let changes = printed_text(Command::new("git").args(["status", "--porcelain"]).current_dir(&project.root))?;
     if !changes.is_empty() {
         return Err(format!("the files of a release are those of a commit, and these have changes:\n{changes}"));
     }
@@ -51,7 +51,7 @@ fn checksums(folder: &Path) -> Result<(), String> {
 }
 
 /// What a program prints.
-fn said(command: &mut Command) -> Result<String, String> {
+fn printed_text(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|fault| format!("{name} cannot be started: {fault}"))?;
     match output.status.success() {
