@@ -225,6 +225,9 @@ pub(super) struct BuildArguments {
     /// Compile the edited kernel files in this folder instead of the generated ones
     #[arg(long = "override", value_name = "DIR")]
     pub overrides: Option<PathBuf>,
+    /// Print one JSON object, and nothing else, on standard output
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -256,6 +259,9 @@ pub(super) struct CountArguments {
     /// Count only this irreducible representation, in Molpro's numbering from 1
     #[arg(long, requires = "fcidump", conflicts_with_all = ["orbitals", "electrons"], value_parser = clap::value_parser!(u8).range(1..=8))]
     pub irrep: Option<u8>,
+    /// Print one JSON object, and nothing else, on standard output
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -284,9 +290,17 @@ pub(super) enum CacheVerb {
         json: bool,
     },
     /// Check every byte of every entry
-    Verify,
+    Verify {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// Remove every entry
-    Clear,
+    Clear {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -385,6 +399,9 @@ pub(super) struct ExportArguments {
     /// Overwrite a file that is there
     #[arg(long)]
     pub force: bool,
+    /// Print one JSON object, and nothing else, on standard output
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -519,6 +536,9 @@ pub(super) struct Su3ElementsArguments {
     /// .bin; me2j (.me2j, .me2j.gz, .me2j.bin)
     #[arg(long, value_parser = su3_format)]
     pub format: Option<Su3Format>,
+    /// Print one JSON object, and nothing else, on standard output
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// A format of `su3`.
@@ -538,6 +558,9 @@ pub(super) struct Su3TableArguments {
     /// Where to write the table with its new column [default: FILE_computed.csv beside it]
     #[arg(long, value_name = "OUT")]
     pub output: Option<PathBuf>,
+    /// Print one JSON object, and nothing else, on standard output
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -3,7 +3,7 @@
 use super::VerbEnd;
 use super::arguments::BuildArguments;
 use super::error::CommandError;
-use super::output::print;
+use super::output::{SCHEMA, print, print_json};
 use super::{overrides, refuse};
 use eigenforge::input::InputFile;
 use eigenforge::inspection;
@@ -23,6 +23,7 @@ pub(super) fn run(arguments: &BuildArguments) -> Result<VerbEnd, CommandError> {
     let chosen = chosen.collect::<Result<Vec<Chosen<'_>>, JitError>>()?;
     overrides.unused().iter().for_each(|line| say!("warning: {line}"));
     let jit = Jit::new()?;
+    let mut compiled = Vec::new();
     for arch in &archs {
         for file in &chosen {
             let start = Instant::now();
@@ -36,14 +37,37 @@ pub(super) fn run(arguments: &BuildArguments) -> Result<VerbEnd, CommandError> {
             };
             let registers = cubin.resources.iter().map(|kernel| kernel.registers).max().unwrap_or(0);
             let edited = if file.edited.is_some() { ", overridden" } else { "" };
+            if arguments.json {
+                compiled.push(serde_json::json!({
+                    "name": cubin.name,
+                    "arch": arch.to_string(),
+                    "cached": cubin.cached,
+                    "seconds": start.elapsed().as_secs_f64(),
+                    "registers": registers,
+                    "spills": cubin.resources.iter().map(|kernel| kernel.spills()).fold(Some(false), either),
+                    "overridden": file.edited.is_some(),
+                    "warning": cubin.note,
+                }));
+                continue;
+            }
             print(&format!("{arch:<7} {:<48} {how:>8}  {registers:>3} registers{spills}{edited}\n", cubin.name));
             if let Some(note) = &cubin.note {
                 say!("warning: {note}");
             }
         }
     }
+    if arguments.json {
+        let (folder, why) = (jit.cache().root(), jit.cache().fault());
+        print_json(&serde_json::json!({ "schema": SCHEMA, "files": compiled, "folder": folder, "why": why }))?;
+        return Ok(VerbEnd::Done);
+    }
     let nowhere = || jit.cache().fault().map_or("nowhere: the cache is off".into(), |why| format!("nowhere: {why}"));
     let cache = jit.cache().root().map_or_else(nowhere, |root| root.display().to_string());
     print(&format!("{} kernel files for {} architectures, kept in {cache}\n", files.len(), archs.len()));
     Ok(VerbEnd::Done)
+}
+
+/// Whether one of two kernels spills; `None` if that is unknown.
+fn either(one: Option<bool>, other: Option<bool>) -> Option<bool> {
+    if one == Some(true) || other == Some(true) { Some(true) } else { one.zip(other).map(|_| false) }
 }

@@ -3,20 +3,31 @@
 use super::VerbEnd;
 use super::arguments::{CacheArguments, CacheVerb};
 use super::error::CommandError;
-use super::output::{bytes, print};
+use super::output::{SCHEMA, bytes, print, print_json};
 use eigenforge::su3::{TableCache, TableFile};
 use eigenforge::words::span;
 use eigenforge_runtime::jit::{Cache, CacheEntry, Settings};
 use eigenforge_runtime::say;
 use std::fmt::Write;
+use std::path::Path;
 
 /// Runs the verb. A damaged entry does no harm (it is never used), but `verify` then ends with exit code 1.
 pub(super) fn run(arguments: &CacheArguments) -> Result<VerbEnd, CommandError> {
     let settings = Settings::from_env()?;
     let (cache, coefficients) = (Cache::open(&settings), TableCache::open(&settings));
     let Some(folder) = cache.root().map(ToOwned::to_owned) else {
-        print(&format!("the kernel cache is off{}\n", cache.fault().map_or(String::new(), |why| format!(": {why}"))));
-        return Ok(if cache.fault().is_some() { VerbEnd::Fault } else { VerbEnd::Done });
+        let outcome = if cache.fault().is_some() { VerbEnd::Fault } else { VerbEnd::Done };
+        match &arguments.verb {
+            CacheVerb::List { json: true } => print_json(&[(); 0])?,
+            CacheVerb::Verify { json: true } | CacheVerb::Clear { json: true } => {
+                print_json(&serde_json::json!({ "schema": SCHEMA, "folder": null, "why": cache.fault() }))?;
+            }
+            _ => print(&format!(
+                "the kernel cache is off{}\n",
+                cache.fault().map_or(String::new(), |why| format!(": {why}"))
+            )),
+        }
+        return Ok(outcome);
     };
     let failed = |source| CommandError::Cache { folder: folder.clone(), source };
     let (text, outcome) = match &arguments.verb {
@@ -26,8 +37,7 @@ pub(super) fn run(arguments: &CacheArguments) -> Result<VerbEnd, CommandError> {
             if *json {
                 let all: Vec<Listed> =
                     entries.iter().map(Listed::Kernel).chain(tables.iter().map(Listed::Coefficients)).collect();
-                let text = serde_json::to_string_pretty(&all).map_err(eigenforge::report::ReportError::from)?;
-                print(&(text + "\n"));
+                print_json(&all)?;
                 return Ok(VerbEnd::Done);
             }
             let mut text = String::new();
@@ -58,17 +68,22 @@ pub(super) fn run(arguments: &CacheArguments) -> Result<VerbEnd, CommandError> {
             }
             (text, VerbEnd::Done)
         }
-        CacheVerb::Verify => {
+        CacheVerb::Verify { json } => {
             let verdicts = cache.verify().map_err(failed)?;
-            let faults = verdicts.iter().filter_map(|verdict| Some((&verdict.folder, verdict.fault.as_ref()?)));
-            let mut text: String = faults.map(|(folder, fault)| format!("{}: {fault}\n", folder.display())).collect();
             let tables = coefficients.verify().map_err(failed)?;
-            let faults = tables.iter().filter_map(|(path, fault)| Some((path, fault.as_ref()?)));
-            faults.for_each(|(path, fault)| text += &format!("{}: {fault}\n", path.display()));
-            let bad = verdicts.iter().filter(|verdict| verdict.fault.is_some()).count()
-                + tables.iter().filter(|(_, fault)| fault.is_some()).count();
-            let checked = verdicts.len() + tables.len();
+            let kernels =
+                verdicts.iter().filter_map(|verdict| Some((&verdict.folder, verdict.fault.as_ref()?.to_string())));
+            let of_tables = tables.iter().filter_map(|(path, fault)| Some((path, fault.as_ref()?.to_string())));
+            let faults: Vec<_> = kernels.chain(of_tables).map(|(path, fault)| DamagedEntry { path, fault }).collect();
+            let (checked, bad) = (verdicts.len() + tables.len(), faults.len());
+            let mut text: String =
+                faults.iter().map(|DamagedEntry { path, fault }| format!("{}: {fault}\n", path.display())).collect();
             let _ = writeln!(text, "{checked} entries checked, {bad} faulty, in {}", folder.display());
+            if *json {
+                let object =
+                    serde_json::json!({ "schema": SCHEMA, "folder": folder, "checked": checked, "damaged": faults });
+                text = serde_json::to_string_pretty(&object).map_err(eigenforge::report::ReportError::from)? + "\n";
+            }
             if bad > 0 {
                 say!(
                     "error: {bad} of {checked} entries are damaged; none of them is used, and each is replaced when it is needed"
@@ -76,15 +91,28 @@ pub(super) fn run(arguments: &CacheArguments) -> Result<VerbEnd, CommandError> {
             }
             (text, if bad == 0 { VerbEnd::Done } else { VerbEnd::Fault })
         }
-        CacheVerb::Clear => {
+        CacheVerb::Clear { json } => {
             let (kernels, freed) = cache.clear().map_err(failed)?;
             let (tables, freed_too) = coefficients.clear().map_err(failed)?;
             let (entries, freed) = (kernels + tables, freed + freed_too);
+            if *json {
+                print_json(
+                    &serde_json::json!({ "schema": SCHEMA, "folder": folder, "removed": entries, "bytes": freed }),
+                )?;
+                return Ok(VerbEnd::Done);
+            }
             (format!("{entries} entries removed, {} freed in {}\n", bytes(freed), folder.display()), VerbEnd::Done)
         }
     };
     print(&text);
     Ok(outcome)
+}
+
+/// A damaged entry in JSON.
+#[derive(serde::Serialize)]
+struct DamagedEntry<'a> {
+    path: &'a Path,
+    fault: String,
 }
 
 /// An element of the list in JSON.

@@ -4,7 +4,7 @@
 use super::VerbEnd;
 use super::arguments::CountArguments;
 use super::error::CommandError;
-use super::output::print;
+use super::output::{SCHEMA, print, print_json};
 use eigenforge::ci::{FcidumpHeader, IrrepLabel, MoleculeError, Reference, StateCounts, SymmetryKeys};
 use eigenforge::words::grouped;
 use std::fmt::Write;
@@ -40,6 +40,16 @@ pub(super) fn run(arguments: &CountArguments) -> Result<VerbEnd, CommandError> {
         Some(irrep) => (functions.cumulative_in_irrep(irrep), all.cumulative_in_irrep(irrep)),
         None => (functions.cumulative(), all.cumulative()),
     };
+    if arguments.json {
+        let of_level = |(level, (functions, all)): (usize, (&u128, &u128))| LevelCount {
+            level,
+            functions: (!unrestricted).then_some(*functions),
+            determinants: *all,
+        };
+        let levels = functions.iter().zip(&all).enumerate().map(of_level).collect();
+        print_json(&CountRecord { schema: SCHEMA, orbitals, electrons, two_s, irrep: arguments.irrep, levels })?;
+        return Ok(VerbEnd::Done);
+    }
     let spin = if unrestricted { "unrestricted, 2Sz" } else { "2S" };
     let mut out =
         format!("{electrons} electrons in {orbitals} orbitals, {spin} = {two_s}, up to each excitation level\n\n");
@@ -52,4 +62,24 @@ pub(super) fn run(arguments: &CountArguments) -> Result<VerbEnd, CommandError> {
     }
     print(&out);
     Ok(VerbEnd::Done)
+}
+
+/// The counts for programs.
+#[derive(serde::Serialize)]
+struct CountRecord {
+    schema: u32,
+    orbitals: usize,
+    electrons: usize,
+    two_s: usize,
+    irrep: Option<u8>,
+    levels: Vec<LevelCount>,
+}
+
+/// States up to an excitation level.
+#[derive(serde::Serialize)]
+struct LevelCount {
+    level: usize,
+    /// Configuration state functions; `null` of unrestricted orbitals.
+    functions: Option<u128>,
+    determinants: u128,
 }

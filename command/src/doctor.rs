@@ -4,7 +4,7 @@
 use super::VerbEnd;
 use super::arguments::DoctorArguments;
 use super::error::CommandError;
-use super::output::{bytes, print};
+use super::output::{bytes, print, print_json};
 use eigenforge_runtime::jit::{Doctor, Settings};
 use eigenforge_runtime::machine::{Card, Known, Machine, Processor, RateSource};
 use eigenforge_runtime::{Device, DeviceError};
@@ -72,12 +72,10 @@ pub(super) fn run(arguments: &DoctorArguments) -> Result<VerbEnd, CommandError> 
     let found = Doctor::examine(&Settings::from_env()?);
     let cards = found.driver.as_ref().map_or(0, |driver| driver.devices.len());
     let findings = Findings { rates: Rates::new(cards, arguments.measure)?, found };
-    let text = if arguments.json {
-        serde_json::to_string_pretty(&findings).map_err(eigenforge::report::ReportError::from)? + "\n"
-    } else {
-        table(&findings)
-    };
-    print(&text);
+    match arguments.json {
+        true => print_json(&findings)?,
+        false => print(&table(&findings)),
+    }
     let rates = &findings.rates;
     let unmeasured = arguments.measure && (rates.warning.is_some() || rates.cards.iter().any(Result::is_err));
     Ok(if findings.found.conflicts.is_empty() && !unmeasured { VerbEnd::Done } else { VerbEnd::Fault })

@@ -4,9 +4,9 @@
 use super::VerbEnd;
 use super::arguments::ExportArguments;
 use super::error::CommandError;
-use super::output::{print, results_in};
+use super::output::{SCHEMA, print, print_json, results_in};
 use super::refuse::refusal;
-use eigenforge::export::{ExportFormat, export};
+use eigenforge::export::{ExportFormat, Exported, export};
 use eigenforge::input::InputFile;
 use eigenforge::problem::Family;
 use eigenforge::report::check_file;
@@ -40,7 +40,15 @@ pub(super) fn run(arguments: &ExportArguments) -> Result<VerbEnd, CommandError> 
     check_output(arguments)?;
     let exported = export(&file.to_model()?, format, &arguments.output)?;
     results_in(&exported.file);
-    print(&exported.to_string());
+    match arguments.json {
+        true => {
+            let Exported { file, bytes, rows, elements, complex, .. } = exported;
+            print_json(&serde_json::json!({
+                "schema": SCHEMA, "file": file, "bytes": bytes, "rows": rows, "elements": elements, "complex": complex,
+            }))?;
+        }
+        false => print(&exported.to_string()),
+    }
     Ok(VerbEnd::Done)
 }
 

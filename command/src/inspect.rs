@@ -3,7 +3,7 @@
 
 use super::arguments::InspectArguments;
 use super::error::CommandError;
-use super::output::print;
+use super::output::{print, print_json};
 use super::{VerbEnd, dump, overrides, profile, refuse};
 use eigenforge::exact::{RankPlan, Solve};
 use eigenforge::input::InputFile;
@@ -46,8 +46,7 @@ pub(super) fn run(arguments: &InspectArguments) -> Result<VerbEnd, CommandError>
     }
     if arguments.json {
         let plan = RunPlan::new(&*problem, &machine)?;
-        let text = serde_json::to_string_pretty(&plan).map_err(eigenforge::report::ReportError::from)?;
-        print(&(text + "\n"));
+        print_json(&plan)?;
         return Ok(VerbEnd::Done);
     }
     let overrides = match stage.is_of_the_text() {

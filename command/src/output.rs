@@ -43,6 +43,19 @@ pub(super) fn print(text: &str) {
     let _ = Printer.write_all(text.as_bytes());
 }
 
+/// The version of the fields of what verbs print with `--json`.
+pub(super) const SCHEMA: u32 = 1;
+
+/// Writes a result to standard output as one JSON object.
+///
+/// # Errors
+/// A number that JSON has no place for.
+pub(super) fn print_json(result: &impl serde::Serialize) -> Result<(), CommandError> {
+    let text = serde_json::to_string_pretty(result).map_err(eigenforge::report::ReportError::from)?;
+    print(&(text + "\n"));
+    Ok(())
+}
+
 /// Standard output as a writer; its errors are kept for [`fault`].
 pub(super) struct Printer;
 

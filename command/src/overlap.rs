@@ -3,16 +3,15 @@
 use super::VerbEnd;
 use super::arguments::OverlapArguments;
 use super::error::CommandError;
-use super::output::print;
+use super::output::{print, print_json};
 use eigenforge::Error;
 use eigenforge::overlap::overlap;
-use eigenforge::report::ReportError;
 
 /// Runs the verb.
 pub(super) fn run(arguments: &OverlapArguments) -> Result<VerbEnd, CommandError> {
     let record = overlap(&arguments.first, &arguments.second).map_err(Error::other)?;
     match arguments.json {
-        true => print(&format!("{}\n", serde_json::to_string_pretty(&record).map_err(ReportError::from)?)),
+        true => print_json(&record)?,
         false => print(&record.summary()),
     }
     Ok(VerbEnd::Done)

@@ -3,7 +3,7 @@
 use super::VerbEnd;
 use super::arguments::SpmvArguments;
 use super::error::CommandError;
-use super::output::{print, results_in};
+use super::output::{print, print_json, results_in};
 use eigenforge::input::MatrixSource;
 use eigenforge::report::check_file;
 use eigenforge::sparse::{FormatName, FormatRequest, HypercomplexVector, NumberKind, Triangle};
@@ -49,17 +49,15 @@ pub(super) fn run(arguments: &SpmvArguments) -> Result<VerbEnd, CommandError> {
     let peers = device_peers(&device, ordinal, options.repeats);
     let peers = arguments.compare.then_some(&peers as &spmv::Peers<'_>);
     let (report, y) = spmv::multiply((&name, matrix), x, &options, &device, peers)?;
-    let text = if arguments.json {
-        serde_json::to_string_pretty(&report).map_err(eigenforge::report::ReportError::from)? + "\n"
-    } else {
-        report.to_string()
-    };
     let y = HypercomplexVector { kind, parts: y };
     let written = arguments.y.as_deref().map(|file| y.write(file, "y")).transpose();
     if let Ok(Some(file)) = &written {
         results_in(file);
     }
-    print(&text);
+    match arguments.json {
+        true => print_json(&report)?,
+        false => print(&report.to_string()),
+    }
     written?.iter().for_each(|file| say!("wrote {}", file.display()));
     Ok(VerbEnd::Done)
 }

@@ -6,7 +6,7 @@ use super::arguments::{
     CheckpointArguments, SolveArguments, Su3CountArguments, Su3TableArguments, Su3TransformArguments, Su3Verb,
 };
 use super::error::CommandError;
-use super::output::{print, results_in};
+use super::output::{SCHEMA, print, print_json, results_in};
 use super::refuse::refusal;
 use super::{solve, su3_elements, su3_levels, su3_ranked};
 use eigenforge::input::{InputFile, Su3File};
@@ -98,6 +98,19 @@ fn nothing() -> Su3File {
     Su3File { name: String::new(), text: String::new(), su3 }
 }
 
+/// A table of labels with its new column, for programs.
+#[derive(serde::Serialize)]
+struct TableRecord {
+    schema: u32,
+    rows: usize,
+    /// max |computed − value|; `null` without a column `value`.
+    difference: Option<f64>,
+    /// Largest deviation of a block from orthonormality.
+    defect: f64,
+    output: PathBuf,
+    seconds: f64,
+}
+
 /// Adds a column to a table of labels.
 fn table(
     arguments: &Su3TableArguments,
@@ -116,6 +129,12 @@ fn table(
         file.write_all(computed.text.as_bytes()).map_err(|source| ReportError::Write { file: output.clone(), source })
     })?;
     results_in(&output);
+    let seconds = started.elapsed().as_secs_f64();
+    if arguments.json {
+        let LabelTable { rows, difference, defect, .. } = computed;
+        print_json(&TableRecord { schema: SCHEMA, rows, difference, defect, output, seconds })?;
+        return Ok(VerbEnd::Done);
+    }
     let mut out = format!("{} rows, column `computed` added: {}\n", computed.rows, output.display());
     if let Some(difference) = computed.difference {
         let _ = writeln!(out, "largest difference from column `value`: {difference:.1e}");
@@ -123,7 +142,7 @@ fn table(
     if computed.defect > 0.0 {
         let _ = writeln!(out, "largest measured defect of a block's orthonormality: {:.1e}", computed.defect);
     }
-    let _ = writeln!(out, "{:.2} s", started.elapsed().as_secs_f64());
+    let _ = writeln!(out, "{seconds:.2} s");
     print(&out);
     Ok(VerbEnd::Done)
 }
@@ -131,8 +150,7 @@ fn table(
 fn count(arguments: &Su3CountArguments) -> Result<VerbEnd, CommandError> {
     let counts = OscillatorSpace { n_max: arguments.n_max }.counts();
     if arguments.json {
-        let text = serde_json::to_string_pretty(&counts).map_err(ReportError::from)? + "\n";
-        print(&text);
+        print_json(&counts)?;
         return Ok(VerbEnd::Done);
     }
     let mut out = format!(

@@ -3,7 +3,7 @@
 use super::VerbEnd;
 use super::arguments::Su3ElementsArguments;
 use super::error::CommandError;
-use super::output::{print, results_in};
+use super::output::{SCHEMA, print, print_json, results_in};
 use eigenforge::report::{ReportError, check_file, publish};
 use eigenforge::su3::{
     Direction, OscillatorSpace, Plan, TableCache, TensorKind, format_of, open_interaction, refuse_to_overwrite,
@@ -30,14 +30,21 @@ pub(super) fn run(arguments: &Su3ElementsArguments) -> Result<VerbEnd, CommandEr
     })?;
     results_in(&arguments.output);
     let words: Vec<&str> = source.channels().iter().map(|channel| channel.word()).collect();
+    let seconds = started.elapsed().as_secs_f64();
+    if arguments.json {
+        print_json(&serde_json::json!({
+            "schema": SCHEMA, "elements": plan.length, "channels": words, "left_out": source.left_out(),
+            "format": format.word(), "output": arguments.output, "seconds": seconds,
+        }))?;
+        return Ok(VerbEnd::Done);
+    }
     print(&format!(
-        "{} elements of each of {}, {} left out, as {} in {}, {:.2} s\n",
+        "{} elements of each of {}, {} left out, as {} in {}, {seconds:.2} s\n",
         grouped(plan.length as u128),
         words.join(", "),
         source.left_out(),
         format.word(),
-        arguments.output.display(),
-        started.elapsed().as_secs_f64()
+        arguments.output.display()
     ));
     Ok(VerbEnd::Done)
 }

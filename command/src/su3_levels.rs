@@ -3,9 +3,8 @@
 use super::VerbEnd;
 use super::arguments::Su3SolveArguments;
 use super::error::CommandError;
-use super::output::print;
+use super::output::{print, print_json};
 use super::su3::model_file;
-use eigenforge::report::ReportError;
 use eigenforge::su3::{Direction, InteractionInput, LevelRequest, NuclearTerms};
 
 /// Runs the verb.
@@ -26,10 +25,9 @@ pub(super) fn run(arguments: &Su3SolveArguments) -> Result<VerbEnd, CommandError
     spec.memory = arguments.memory.or(spec.memory);
     let Su3SolveArguments { channel, levels, centre, .. } = *arguments;
     let found = spec.levels(&LevelRequest { channel, count: levels, centre_quanta: centre })?;
-    let text = match arguments.json {
-        true => serde_json::to_string_pretty(&found).map_err(ReportError::from)? + "\n",
-        false => found.to_string(),
-    };
-    print(&text);
+    match arguments.json {
+        true => print_json(&found)?,
+        false => print(&found.to_string()),
+    }
     Ok(VerbEnd::Done)
 }

@@ -3,7 +3,7 @@
 use super::VerbEnd;
 use super::arguments::TuneArguments;
 use super::error::CommandError;
-use super::output::print;
+use super::output::{print, print_json};
 use eigenforge::input::InputFile;
 use eigenforge::problem::run::solvable;
 use eigenforge_runtime::Device;
@@ -19,7 +19,10 @@ pub(super) fn run(arguments: &TuneArguments) -> Result<VerbEnd, CommandError> {
         print(&(problem.describe() + "\n"));
     }
     let tuning = problem.tune(&device)?;
-    print(&if arguments.json { json(&tuning)? } else { table(&tuning, &device) });
+    match arguments.json {
+        true => print_json(&record(&tuning))?,
+        false => print(&table(&tuning, &device)),
+    }
     Ok(VerbEnd::Done)
 }
 
@@ -52,8 +55,8 @@ fn table(tuning: &Tuning, device: &Device) -> String {
     out
 }
 
-fn json(tuning: &Tuning) -> Result<String, CommandError> {
-    let object = serde_json::json!({
+fn record(tuning: &Tuning) -> serde_json::Value {
+    serde_json::json!({
         "name": tuning.choice.name,
         "conditions": tuning.choice.conditions,
         "shape": tuning.choice.shape,
@@ -64,7 +67,5 @@ fn json(tuning: &Tuning) -> Result<String, CommandError> {
         "left_out": tuning.left_out,
         "kept": tuning.kept.as_ref().ok(),
         "warning": tuning.kept.as_ref().err(),
-    });
-    let text = serde_json::to_string_pretty(&object).map_err(eigenforge::report::ReportError::from)?;
-    Ok(text + "\n")
+    })
 }

@@ -10,6 +10,7 @@ Conventions: H = -t Σ (c†c + h.c.) + U Σ n↑n↓ with the minus inside; S =
 from . import tools as _tools
 from ._eigenforge import VERSION as __version__
 from ._eigenforge import HermitianConjugate, Operator, c, cdag, chirality, n, operator, products, sdots, sum
+from .command import VERBS, Output, command
 from .convert import from_openfermion, from_qiskit, quspin
 from .errors import EigenforgeError, InputError, NotConvergedWarning, RunError
 from .lattice import Lattice
@@ -83,9 +84,11 @@ __all__ = [
     "Model",
     "NotConvergedWarning",
     "Operator",
+    "Output",
     "Record",
     "Result",
     "RunError",
+    "VERBS",
     "X",
     "Y",
     "Z",
@@ -95,6 +98,7 @@ __all__ = [
     "c",
     "cdag",
     "chirality",
+    "command",
     "down",
     "from_openfermion",
     "from_qiskit",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +12,7 @@ from numpy.typing import NDArray
 
 from ._eigenforge import LatticeData
 from .errors import InputError
+from .results import Record
 from .text import plain, toml
 
 
@@ -80,6 +83,16 @@ class Lattice:
         return self._data.bonds()
 
     @property
+    def bond_sites(self) -> NDArray[np.int64]:
+        """(bonds, 2): i and j of every bond, in the order of :attr:`bonds`."""
+        return np.array([bond[:2] for bond in self.bonds], dtype=np.int64).reshape(-1, 2)
+
+    @property
+    def bond_weights(self) -> NDArray[np.float64]:
+        """(bonds,): the weight of every bond."""
+        return np.array([bond[2] for bond in self.bonds], dtype=np.float64)
+
+    @property
     def bond_kinds(self) -> list[str]:
         """The name of each bond's kind, "" of a further bond; empty where the lattice has no kinds."""
         return self._data.bond_kinds()
@@ -119,6 +132,37 @@ class Lattice:
     def momentum_fractions(self) -> NDArray[np.float64]:
         """(momenta, 2): the parts of a turn of a step along each primitive vector, from 0 to 1."""
         return self._data.momentum_fractions()
+
+    @property
+    def wavevectors(self) -> NDArray[np.float64]:
+        """(momenta, 2): q_x and q_y in one over the nearest-neighbour distance, in the order of :attr:`momenta`."""
+        found: NDArray[np.float64] = self.momentum_fractions @ self.reciprocal_vectors
+        return found
+
+    @property
+    def reciprocal_vectors(self) -> NDArray[np.float64]:
+        """(2, 2), a vector b a row, with a_i · b_j = 2π δ_ij."""
+        inverse = np.linalg.inv(self.primitive_vectors)
+        return np.asarray(2 * np.pi * inverse.T, dtype=np.float64)
+
+    @property
+    def periods(self) -> NDArray[np.int64]:
+        """(periodic directions, 2): the period vectors of the torus, in cells."""
+        return np.array(self.record.periods, dtype=np.int64).reshape(-1, 2)
+
+    @property
+    def record(self) -> Record:
+        """The lattice as a report has it: positions, bonds, vectors, periods, momenta with names of the points of high symmetry."""
+        return Record(json.loads(self._data.record()))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws sites with their numbers, and bonds, with matplotlib; returns the Axes."""
+        from .figures import lattice
+
+        return lattice(self, ax)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre>"
 
     def __len__(self) -> int:
         return self._data.sites()

@@ -46,6 +46,11 @@ class Matrix(Model):
         )
         self._sections, self._text, self._folder, self._name = {}, None, Path(), "the matrix"
 
+    @property
+    def elements(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]:
+        """Compressed rows: where each begins, columns, values."""
+        return self._elements
+
     def _problem(self, verb: str = "", sectors: str = "") -> ProblemText:
         if verb or sectors:
             raise InputError(f"expected a model for {verb or 'sectors'}, found a matrix", "a matrix has solve() and linear_operator()")

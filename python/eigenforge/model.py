@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import html
 import json
 import tempfile
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +18,12 @@ from numpy.typing import NDArray
 from ._eigenforge import Operator, ProblemText
 from .errors import InputError, NotConvergedWarning
 from .lattice import Lattice
-from .results import Result
+from .progress import Progress, reporter
+from .results import Record, Result
 from .text import plain, sections, toml
 
 if TYPE_CHECKING:
     from .linear import LinearOperator
-
-#: Called with a dict of phase, iteration, energies, residual, tolerance, elapsed and remaining.
-Progress = Callable[[dict[str, Any]], None]
 
 
 class Model:
@@ -51,7 +51,7 @@ class Model:
         if not isinstance(H, (Operator, str, dict, type(None))):
             raise InputError(f"expected operators, a text or quspin(…) for H, found {type(H).__name__}")
         if (H is None) == (name is None):
-            raise InputError("expected either a Hamiltonian or the name of a model, such as name=\"hubbard\"")
+            raise InputError('expected either a Hamiltonian or the name of a model, such as name="hubbard"')
         model: dict[str, Any] = {"name": name or "terms", **keys}
         if isinstance(H, Operator):
             model["products"] = H.text()
@@ -66,6 +66,11 @@ class Model:
         self._text: str | None = None
         self._folder = Path()
         self._name = "the model"
+
+    @property
+    def folder(self) -> Path:
+        """Where paths of the model begin: the folder of its file, or the current one."""
+        return self._folder
 
     @property
     def lattice(self) -> Lattice | None:
@@ -151,13 +156,30 @@ class Model:
     def _problem(self, verb: str = "", sectors: str = "") -> ProblemText:
         return ProblemText(self._name, self.to_toml(), self._folder, verb, sectors)
 
+    def export(self, output: str | Path, **options: Any) -> Record:
+        """Writes H for other programs: ``format`` matrix-market, npz, pauli, qiskit or terms, by the ending of the file if it is left out;
+        ``force=True`` overwrites one."""
+        return self._command("export", output=output, **options)
+
+    def build(self, arch: str | Sequence[str], **options: Any) -> Record:
+        """Compiles the model's kernels into the cache ahead of time: ``build(["sm_80", "sm_90"])``."""
+        return self._command("build", arch=arch, **options)
+
+    def tune(self, device: str = "cuda", **options: Any) -> Record:
+        """Times the launch shapes of the model's kernels on a card, and keeps the fastest for later runs."""
+        return self._command("tune", device=device, **options)
+
+    def _command(self, verb: str, **options: Any) -> Record:
+        from .command import command
+
+        found: Record = command(verb, self, **options)
+        return found
+
     def describe(self) -> str:
         """Model, lattice, sector and all defaults."""
         return self._problem().describe()
 
-    def inspect(
-        self, stage: str = "cuda", *, kernel: str | None = None, arch: str | None = None, machine: str | None = None
-    ) -> str:
+    def inspect(self, stage: str = "cuda", *, kernel: str | None = None, arch: str | None = None, machine: str | None = None) -> str:
         """A stage between model and machine code: ir, ir-ron, plan, cuda, ptx, sass, resources, cost."""
         return self._problem().inspect(stage, kernel, arch, machine)
 
@@ -176,39 +198,48 @@ class Model:
         checkpoint_every: float = 30.0,
         resume: bool = False,
         overrides: str | Path | None = None,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
         **keys: Any,
     ) -> Result:
         """Finds the lowest states; with ``which="highest"`` the highest, with ``near=0.3`` those nearest to an energy, with ``states="all"`` all.
 
         ``states``, ``tolerance``, ``solver``, ``seed`` and others are keys of ``[solve]``, or of ``[dmrg]`` where the model has that section.
         ``sectors="all"`` solves every symmetry sector. Without ``vectors`` eigenvectors come to the host where they have at most 2²⁷ elements
-        together. ``progress`` is called with a dict now and then.
+        together. ``progress`` is called with a dict now and then; without it a notebook (with tqdm) and a terminal show it after a second, with
+        True always, with False never.
         """
         model = self.section("dmrg" if "dmrg" in self._sections else "solve", **keys) if keys else self
         problem = model._problem(sectors=sectors)
-        options = _options(device, vectors, checkpoint, checkpoint_every, resume, overrides, progress)
-        report, arrays, remarks = problem.solve(options)
+        with _shown(progress) as call:
+            options = _options(device, vectors, checkpoint, checkpoint_every, resume, overrides, call)
+            report, arrays, remarks = problem.solve(options)
         return _checked(Result(report, arrays, [*problem.notes, *remarks]), problem.folder)
 
-    def spectrum(self, *, device: str = "auto", progress: Progress | None = None, **keys: Any) -> Result:
-        """Spectral functions; keys are those of ``[spectrum]``."""
-        return self._curves("spectrum", device, progress, keys)
+    def spectrum(self, *, device: str = "auto", **keys: Any) -> Result:
+        """Spectral functions; keys are those of ``[spectrum]``, and ``checkpoint``, ``checkpoint_every``, ``resume`` and ``progress`` as of
+        :meth:`solve`."""
+        return self._curves("spectrum", device, keys)
 
-    def thermal(self, *, device: str = "auto", progress: Progress | None = None, **keys: Any) -> Result:
-        """Thermal averages; keys are those of ``[thermal]``."""
-        return self._curves("thermal", device, progress, keys)
+    def thermal(self, *, device: str = "auto", **keys: Any) -> Result:
+        """Thermal averages; keys are those of ``[thermal]``, and those of :meth:`spectrum`."""
+        return self._curves("thermal", device, keys)
 
-    def evolve(self, *, device: str = "auto", progress: Progress | None = None, **keys: Any) -> Result:
-        """A state in time; keys are those of ``[evolve]``."""
-        return self._curves("evolve", device, progress, keys)
+    def evolve(self, *, device: str = "auto", **keys: Any) -> Result:
+        """A state in time, with ``dmrg`` a matrix-product state; keys are those of ``[evolve]``, and those of :meth:`spectrum`."""
+        return self._curves("evolve", device, keys)
 
-    def _curves(self, verb: str, device: str, progress: Progress | None, keys: dict[str, Any]) -> Result:
+    def _curves(self, verb: str, device: str, keys: dict[str, Any]) -> Result:
+        checkpoint, progress = keys.pop("checkpoint", None), keys.pop("progress", None)
+        every, resume = keys.pop("checkpoint_every", 30.0), keys.pop("resume", False)
         model = self.section(verb, **keys) if keys else self
-        options = _options(device, False, None, 30.0, False, None, progress)
         problem = model._problem(verb)
-        report, remarks = problem.curves(verb, options)
+        with _shown(progress) as call:
+            options = _options(device, False, checkpoint, every, resume, None, call)
+            report, remarks = problem.curves(verb, options)
         return _checked(Result(report, None, remarks), problem.folder)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.to_toml())}</pre>"
 
     def linear_operator(self, device: str = "cpu") -> LinearOperator:
         """H as an operator of SciPy's, in the order of :meth:`basis`."""
@@ -265,6 +296,17 @@ def _options(
         "overrides": overrides,
         "progress": progress,
     }
+
+
+@contextlib.contextmanager
+def _shown(progress: Progress | bool | None) -> Iterator[Any]:
+    """What a run calls on its way."""
+    own = reporter(progress)
+    if own is None:
+        yield None if isinstance(progress, bool) else progress
+    else:
+        with own:
+            yield own
 
 
 def _checked(result: Result, folder: Path | None) -> Result:

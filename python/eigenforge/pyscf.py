@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 import warnings
+from hashlib import sha256
 from math import comb
 from pathlib import Path
 from typing import Any
@@ -34,13 +35,14 @@ class FCISolver(direct_spin1.FCISolver):  # type: ignore[misc]
     """Full CI by eigenforge.
 
     Attributes beside PySCF's: ``device`` ("auto", "cpu", "cuda:0", …), ``solver`` and ``residual_tol``, the residual norm relative to that of
-    H, by default from ``conv_tol``.
+    H, by default from ``conv_tol``. A search for one state begins with ``ci0`` and counts its ``iterations``; other searches leave their report in
+    ``result``.
     """
 
     converged: Any
     eci: Any
     ci: Any
-    _keys = {"device", "solver", "residual_tol", "result"}
+    _keys = {"device", "solver", "residual_tol", "result", "iterations"}
 
     def __init__(self, mol: Any = None) -> None:
         super().__init__(mol)
@@ -48,6 +50,11 @@ class FCISolver(direct_spin1.FCISolver):  # type: ignore[misc]
         self.solver: str | None = None
         self.residual_tol: float | None = None
         self.result: Result | None = None
+        self.iterations: int | None = None
+        self._kept: tuple[Any, FullCi] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_kept": None}
 
     def kernel(
         self,
@@ -80,6 +87,12 @@ class FCISolver(direct_spin1.FCISolver):  # type: ignore[misc]
         if self.solver is not None:
             keys["solver"] = self.solver
         self.norb, self.nelec = norb, nelec
+        start = self._start(ci0, roots, (norb, up, down), self.wfnsym if wfnsym is None else wfnsym)
+        if start is not None:
+            H = self._hamiltonian((norb, up, down), np.asarray(h1e), np.asarray(eri), start.size)
+            energy, vector, _, self.converged, self.iterations = H.lowest(np.ravel(start), keys["tolerance"], keys["max_iterations"])
+            self.eci, self.ci = energy + float(ecore), vector.reshape(start.shape)
+            return self.eci, self.ci
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
             # A few cycles are enough for some steps of CASSCF: `converged` says it.
             warnings.simplefilter("ignore", NotConvergedWarning)
@@ -105,10 +118,30 @@ class FCISolver(direct_spin1.FCISolver):  # type: ignore[misc]
             product: NDArray[np.float64] = super().contract_2e(eri, fcivec, norb, nelec, link_index, **others)
             return product
         # E_pq E_rs = a†_p a†_r a_s a_q + δ_qr E_ps
-        one, two = np.einsum("pqqs->ps", g), 2.0 * g
-        device = "cpu" if self.device == "auto" and fcivec.size < ON_CARDS else self.device
-        H = FullCi(space, one[np.tril_indices(norb)], ao2mo.restore(8, two, norb), 0.0, device)
+        H = self._hamiltonian(space, np.einsum("pqqs->ps", g), 2.0 * g, fcivec.size)
         return H.multiply(np.ravel(fcivec)).reshape(fcivec.shape)
+
+    def _hamiltonian(self, space: tuple[int, int, int], one: NDArray[np.float64], two: NDArray[np.float64], size: int) -> FullCi:
+        """H on a device; the last one is kept, since CASSCF multiplies many vectors with the same integrals."""
+        device = "cpu" if self.device == "auto" and size < ON_CARDS else self.device
+        norb = space[0]
+        packed = np.ascontiguousarray(one[np.tril_indices(norb)], np.float64), ao2mo.restore(8, np.asarray(two, np.float64), norb)
+        key = (space, device, *(sha256(part.tobytes()).digest() for part in packed))
+        if self._kept is None or self._kept[0] != key:
+            self._kept = key, FullCi(space, *packed, 0.0, device)
+        return self._kept[1]
+
+    def _start(self, ci0: Any, roots: int, space: tuple[int, int, int], wfnsym: Any) -> NDArray[np.float64] | None:
+        """`ci0` where a search for one state of a large space may begin with it; others begin with eigenforge's own guess."""
+        if ci0 is None or roots != 1 or wfnsym is not None or self.solver is not None or hasattr(self, "ss_penalty"):
+            return None
+        norb, up, down = space
+        shape = (comb(norb, up), comb(norb, down))
+        vector = ci0[0] if isinstance(ci0, (list, tuple)) and len(ci0) == 1 else ci0
+        if shape[0] * shape[1] < MUCH or not isinstance(vector, np.ndarray) or vector.size != shape[0] * shape[1]:
+            return None
+        start = np.asarray(vector, np.float64).reshape(shape)
+        return start if np.isfinite(start).all() and start.any() else None
 
     def make_rdm1s(self, fcivec: Any, norb: int, nelec: Any, link_index: Any = None) -> Any:
         """γ_pq = ⟨q† p⟩ of ↑ and of ↓."""
@@ -149,9 +182,7 @@ class FCISolver(direct_spin1.FCISolver):  # type: ignore[misc]
         name = symm.irrep_id2name(group, number % 10)
         return {"irrep": name, "point_group": group, "orbsym": "pyscf", "numbers": [int(number) % 10 for number in orbsym]}
 
-    def _states(
-        self, model: Model, keys: dict[str, Any], roots: int, space: tuple[int, int, int]
-    ) -> tuple[list[float], list[NDArray[np.float64]]]:
+    def _states(self, model: Model, keys: dict[str, Any], roots: int, space: tuple[int, int, int]) -> tuple[list[float], list[NDArray[np.float64]]]:
         """The lowest states; with ``fix_spin_`` the lowest of that spin, for which more are looked for until there are as many."""
         norb, up, down = space
         size = comb(norb, up) * comb(norb, down)
@@ -166,9 +197,7 @@ class FCISolver(direct_spin1.FCISolver):  # type: ignore[misc]
             states = [_pyscf_order(vector, self.result.basis, norb, up, down) for vector in self.result.vectors]
             found = list(zip(self.result.energies.tolist(), states, strict=True))
             if penalised:
-                found = [
-                    (energy, state) for energy, state in found if abs(spin_square(state, norb, (up, down))[0] - wanted) < SPIN
-                ]
+                found = [(energy, state) for energy, state in found if abs(spin_square(state, norb, (up, down))[0] - wanted) < SPIN]
             if len(found) >= roots or not penalised and count == size:
                 chosen = found[:roots]
                 return [energy for energy, _ in chosen], [state for _, state in chosen]
@@ -203,9 +232,7 @@ def _fcidump(
     return "\n".join([*lines, f"{float(ecore)!r} 0 0 0 0\n"])
 
 
-def _pyscf_order(
-    vector: NDArray[np.float64], basis: dict[str, NDArray[np.uint64]], norb: int, up: int, down: int
-) -> NDArray[np.float64]:
+def _pyscf_order(vector: NDArray[np.float64], basis: dict[str, NDArray[np.uint64]], norb: int, up: int, down: int) -> NDArray[np.float64]:
     """Rows are ↑ strings and columns ↓ strings, in ascending integers."""
     strings = [np.sort(cistring.make_strings(range(norb), count)).astype(np.uint64) for count in (up, down)]
     alpha, beta = basis["alpha_states"], basis["beta_states"]

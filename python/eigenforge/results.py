@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import tables
 from ._eigenforge import Report
 from .errors import InputError
 
@@ -71,6 +72,9 @@ class Record(Mapping[str, Any]):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(self._data)})"
 
+    def _repr_html_(self) -> str:
+        return tables.as_html(self._data)
+
     def to_dict(self) -> dict[str, Any]:
         """The object as the JSON has it."""
         return self._data
@@ -126,14 +130,30 @@ class Result(Record):
             np.savez(paths[-1], **dict(self._arrays))  # type: ignore[arg-type]
         return paths
 
-    def to_pandas(self) -> Any:
-        """A sweep as a frame, a row a point; of any other run a row a state."""
+    def to_pandas(self, table: str | None = None) -> Any:
+        """A table as a frame: ``"points"`` of a sweep, ``"levels"`` (the tower of all sectors), ``"states"``, ``"curves"`` of a spectrum,
+        ``"quantities"`` over T, ``"times"``, or any list of objects of the report, such as ``"sweeps"``, ``"history"`` or ``"cuts"``. The first
+        that there is unless one is named."""
         import pandas
 
-        if "points" in self._data:
-            return pandas.json_normalize(self._data["points"])
-        columns = {"energies": "energy", "residuals": "residual"}
-        return pandas.DataFrame({column: self[key] for key, column in columns.items() if key in self})
+        return pandas.DataFrame(tables.table(self._data, table))
+
+    @property
+    def figures(self) -> list[str]:
+        """The names that :meth:`plot` takes, that of ``plot()`` first."""
+        from . import plots
+
+        return plots.names(self._data)
+
+    def plot(self, figure: str | None = None, ax: Any = None) -> Any:
+        """Draws a figure with matplotlib, on ``ax`` or a new one, and returns its Axes, or of several quantities an array of them.
+
+        ``"energies"``, ``"tower"`` (against S(S + 1)), ``"dispersion"`` (E(k)), ``"structure_factor"``, ``"convergence"``, ``"entropies"``,
+        ``"magnetisation"``, ``"spectrum"``, ``"conductivity"``, ``"thermal"``, ``"evolution"``: :attr:`figures` lists those of this result.
+        """
+        from . import plots
+
+        return plots.draw(self._data, figure, ax)
 
     def __str__(self) -> str:
         return self._summary
@@ -142,4 +162,5 @@ class Result(Record):
         return f"<Result {'converged' if self.converged else 'NOT converged'}: {', '.join(self._data)}>"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self._summary)}</pre>"
+        remarks = "".join(f"<p>{html.escape(remark)}</p>" for remark in self.remarks)
+        return f"<pre>{html.escape(self._summary)}</pre>{remarks}"

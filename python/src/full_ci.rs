@@ -6,12 +6,19 @@ use crate::calls::long;
 use crate::errors::input_error;
 use eigenforge::Error;
 use eigenforge::ci::{Integrals, OneBody, Space, TwoBody, full_ci};
-use eigenforge::runtime::{Device, LinearOperator, Vector};
+use eigenforge::runtime::solvers::{Preconditioner, SolveOptions, Solver, StopReason, solve};
+use eigenforge::runtime::{Device, DeviceError, ElementFunction, LinearOperator, Vector};
 use eigenforge_product::Hamiltonian;
 use numpy::ndarray::Array1;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray4, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How many times longer than a unit vector a start is handed to the solver: the random part that the solver adds is by so much smaller.
+const CERTAINTY: f64 = 1e3;
+
+/// A start that the next search takes.
+type Start = Arc<Mutex<Option<Arc<Vec<f64>>>>>;
 
 /// H of integrals on a device.
 #[pyclass(frozen, module = "eigenforge")]
@@ -19,6 +26,16 @@ pub(crate) struct FullCi {
     hamiltonian: Hamiltonian<'static>,
     core: f64,
     vectors: Mutex<[Vector<f64>; 2]>,
+    start: Start,
+}
+
+/// The start as a function of the index.
+fn guess(start: &Start, device: &Device) -> Result<Option<ElementFunction>, DeviceError> {
+    let Some(vector) = start.lock().unwrap_or_else(PoisonError::into_inner).clone() else { return Ok(None) };
+    if device.runs_kernels() {
+        return Ok(Some(ElementFunction::stored_diagonal(Arc::new(device.buffer(&vector)?))));
+    }
+    Ok(Some(ElementFunction::host_diagonal(move |first, out| out.copy_from_slice(&vector[first..first + out.len()]))))
 }
 
 fn space(orbitals: usize, up: usize, down: usize) -> Result<Space, Error> {
@@ -47,11 +64,46 @@ impl FullCi {
         long(py, || {
             let (space, device) = (space(orbitals, up, down)?, Device::parse(device)?);
             let plan = full_ci(&integrals, &space, None, &device)?;
-            let hamiltonian = Hamiltonian::new(plan, "full CI", &device)?;
+            let start = Start::default();
+            let read = Arc::clone(&start);
+            let hamiltonian = Hamiltonian::new(plan, "full CI", &device)?.guessing(move |device| guess(&read, device));
             let zeros = || device.zeros(space.len() as usize);
             let vectors = Mutex::new([zeros()?, zeros()?]);
-            Ok(FullCi { hamiltonian, core: integrals.core, vectors })
+            Ok(FullCi { hamiltonian, core: integrals.core, vectors, start })
         })
+    }
+
+    /// The lowest state, searched from a vector and certified: energy, vector, residual norm, whether it is below `tolerance` times the norm of H,
+    /// and iterations.
+    #[allow(clippy::type_complexity)] // what a search finds
+    fn lowest<'py>(
+        &self,
+        py: Python<'py>,
+        start: PyReadonlyArray1<'py, f64>,
+        tolerance: f64,
+        max_iterations: usize,
+    ) -> PyResult<(f64, Bound<'py, PyArray1<f64>>, f64, bool, usize)> {
+        let start = start.as_array();
+        let dimension = LinearOperator::<f64>::dimension(&self.hamiltonian);
+        let length = start.dot(&start).sqrt();
+        if start.len() != dimension || !(length > 0.0 && length.is_finite()) {
+            let found = format!("{} of length {length}", start.len());
+            return Err(input_error(
+                &format!("expected a start of {dimension} finite elements that are not all zero, found {found}"),
+                "",
+            ));
+        }
+        let scaled = start.iter().map(|element| CERTAINTY / length * element).collect();
+        let (energy, vector, residual, converged, iterations) = long(py, || {
+            *self.start.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(scaled));
+            let preconditioner = Preconditioner::Jacobi;
+            let options = SolveOptions { tolerance, max_iterations, preconditioner, ..SolveOptions::default() };
+            let pairs = solve::<f64>(&self.hamiltonian, Solver::Lobpcg, &options)?;
+            let converged = matches!(pairs.stop, StopReason::Converged | StopReason::Dense);
+            let vector = Array1::from(pairs.vectors[0].download()?);
+            Ok((pairs.values[0] + self.core, vector, pairs.residuals[0], converged, pairs.iterations))
+        })?;
+        Ok((energy, vector.into_pyarray(py), residual, converged, iterations))
     }
 
     /// H x of a vector.

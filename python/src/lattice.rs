@@ -3,6 +3,7 @@
 use crate::errors::raised;
 use eigenforge::input::parse_lattice;
 use eigenforge::lattice::{self, Bond, Momenta};
+use eigenforge::report::{ClusterRecord, ReportError};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray2};
 use pyo3::exceptions::PyIndexError;
@@ -41,6 +42,12 @@ impl LatticeData {
 
     fn describe(&self) -> String {
         self.lattice.describe()
+    }
+
+    /// The lattice as a report has it, JSON.
+    fn record(&self) -> PyResult<String> {
+        serde_json::to_string(&ClusterRecord::new(&self.lattice))
+            .map_err(|error| raised(ReportError::from(error).into()))
     }
 
     fn sites(&self) -> usize {

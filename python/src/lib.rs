@@ -30,6 +30,22 @@ fn command(py: Python<'_>, words: Vec<OsString>) -> u8 {
     (0..=u8::MAX).find(|number| std::process::ExitCode::from(*number) == code).unwrap_or(1)
 }
 
+/// The verbs of the command, each with its words, such as "su3 solve", and its options without dashes.
+#[pyfunction]
+fn verbs() -> Vec<(String, Vec<String>)> {
+    fn collect(verb: &clap::Command, path: &str, found: &mut Vec<(String, Vec<String>)>) {
+        let mut inner = verb.get_subcommands().filter(|verb| verb.get_name() != "help").peekable();
+        if inner.peek().is_none() {
+            let names = verb.get_arguments().filter_map(|option| option.get_long()).map(String::from).collect();
+            found.push((path.trim().into(), names));
+        }
+        inner.for_each(|verb| collect(verb, &format!("{path} {}", verb.get_name()), found));
+    }
+    let mut found = Vec::new();
+    collect(&eigenforge_command::definition(), "", &mut found);
+    found
+}
+
 #[pymodule]
 mod _eigenforge {
     #[pymodule_export]
@@ -41,6 +57,7 @@ mod _eigenforge {
         operator::{HermitianConjugate, Operator, c, cdag, chirality, n, operator, products, sdots, sum},
         problem::{ProblemText, Report},
         text::{json_of_toml, toml_of_json},
+        verbs,
     };
 
     #[pymodule_export]

@@ -6,7 +6,7 @@ use crate::errors::{input_error, raised};
 use crate::multiply::Multiply;
 use crate::observer::{Observer, Told};
 use eigenforge::Error;
-use eigenforge::evolve::evolution;
+use eigenforge::evolve::{chain_evolution, evolution};
 use eigenforge::export::{ExportFormat, export};
 use eigenforge::input::{Family, InputFile, MatrixFile, ModelFile};
 use eigenforge::inspection::open_for;
@@ -93,13 +93,8 @@ impl RunOptions {
     }
 }
 
-/// A verb that makes curves.
-fn curves<R: CurveReport + Send + Sync + 'static>(
-    make: fn(ModelFile, &RunContext) -> Result<R, Error>,
-    file: ModelFile,
-    context: &RunContext,
-) -> Result<Report, Error> {
-    let found = make(file, context)?;
+/// What a verb made.
+fn curves<R: CurveReport + Send + Sync + 'static>(found: R) -> Result<Report, Error> {
     let (json, summary, converged) = (found.to_json()?, found.summary(), found.converged());
     Ok(Report { json, summary, converged, write: Box::new(move |folder| found.write(folder)) })
 }
@@ -272,11 +267,14 @@ impl ProblemText {
         let told = Arc::new(Told::default());
         let context = options.context(py, &told);
         let found = long(py, || {
+            if let (InputFile::Dmrg(file), "evolve") = (&self.file, verb) {
+                return curves(chain_evolution(file, &context)?);
+            }
             let file = self.lattice(verb)?.clone();
             match verb {
-                "spectrum" => curves(spectrum, file, &context),
-                "thermal" => curves(thermal, file, &context),
-                _ => curves(evolution, file, &context),
+                "spectrum" => curves(spectrum(file, &context)?),
+                "thermal" => curves(thermal(file, &context)?),
+                _ => curves(evolution(file, &context)?),
             }
         });
         Ok((told.checked(found)?, told.remarks()))

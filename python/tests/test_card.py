@@ -2,9 +2,10 @@
 
 import time
 
-import eigenforge as ef
 import numpy as np
 import pytest
+
+import eigenforge as ef
 
 cupy = pytest.importorskip("cupy")
 torch = pytest.importorskip("torch")

@@ -1,8 +1,9 @@
 """y = H x for SciPy."""
 
-import eigenforge as ef
 import numpy as np
 import pytest
+
+import eigenforge as ef
 
 scipy = pytest.importorskip("scipy")
 linalg = pytest.importorskip("scipy.sparse.linalg")

@@ -2,9 +2,10 @@
 
 import time
 
-import eigenforge as ef
 import numpy as np
 import pytest
+
+import eigenforge as ef
 
 
 def dense(model: ef.Model) -> np.ndarray:

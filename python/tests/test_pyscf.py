@@ -1,16 +1,18 @@
 """The solver of CASCI and CASSCF, beside PySCF's own."""
 
 import json
+import pickle
 
 import numpy as np
 import pytest
 
 pytest.importorskip("pyscf")
 
-import eigenforge as ef  # noqa: E402
-import eigenforge.pyscf  # noqa: E402
 from pyscf import ao2mo, gto, mcscf, scf  # noqa: E402
 from pyscf.fci import direct_spin1  # noqa: E402
+
+import eigenforge as ef  # noqa: E402
+import eigenforge.pyscf  # noqa: E402
 
 
 def mean_field(case):
@@ -110,3 +112,77 @@ def test_products_and_densities_are_pyscf_s(monkeypatch):
         for name in ("make_rdm1", "make_rdm1s", "make_rdm12"):
             pairs = zip(getattr(own, name)(state, norb, nelec), getattr(direct_spin1.FCI(), name)(state, norb, nelec), strict=True)
             assert all(np.allclose(a, b, atol=1e-12) for a, b in pairs), name
+
+
+@pytest.fixture(scope="module")
+def hydrogens():
+    """A ring of six hydrogen atoms, stretched: h, (pq|rs) over its orbitals, and the orbitals' energies of PySCF."""
+    ring = [("H", (1.4 * np.cos(phase), 1.4 * np.sin(phase), 0.0)) for phase in 2 * np.pi * np.arange(6) / 6]
+    method = scf.RHF(gto.M(atom=ring, basis="sto-3g", verbose=0)).run(conv_tol=1e-12)
+    casci = mcscf.CASCI(method, 6, 6)
+    return casci.get_h1eff()[0], casci.get_h2eff(), method
+
+
+def test_searches_begin_with_vectors_of_the_caller(hydrogens, monkeypatch):
+    h1, h2, _ = hydrogens
+    monkeypatch.setattr(ef.pyscf, "MUCH", 0)
+    rng = np.random.default_rng(3)
+    solver = ef.pyscf.FCISolver()
+    solver.device = "cpu"
+    for nelec in [(3, 3), (4, 2), (1, 0), (6, 6)]:
+        expected, vector = direct_spin1.FCISolver().kernel(h1, h2, 6, nelec, tol=1e-13)
+        for start in (vector, [vector], vector.ravel() + 1e-3 * rng.standard_normal(vector.size), rng.standard_normal(vector.shape)):
+            energy, found = solver.kernel(h1, h2, 6, nelec, ci0=start, tol=1e-12, ecore=0.5)
+            assert abs(energy - 0.5 - expected) < 1e-10 and solver.converged and found.shape == vector.shape
+    # A good start is quicker than one without it, and a start without any part in the lowest state finds it all the same.
+    expected, vector = direct_spin1.FCISolver().kernel(h1, h2, 6, (3, 3), tol=1e-13)
+    solver.kernel(h1, h2, 6, (3, 3), ci0=rng.standard_normal(vector.shape))
+    far = solver.iterations
+    solver.kernel(h1, h2, 6, (3, 3), ci0=vector + 1e-4 * rng.standard_normal(vector.shape))
+    assert solver.iterations < 0.8 * far
+    excited = direct_spin1.FCISolver().kernel(h1, h2, 6, (3, 3), nroots=3, tol=1e-13, max_cycle=300)[1][2]
+    assert abs(solver.kernel(h1, h2, 6, (3, 3), ci0=excited)[0] - expected) < 1e-9
+    # What is no start is left aside: another size, zeros, NaN.
+    for start in (np.ones(3), 0 * vector, np.nan * vector, None, [vector, vector]):
+        assert abs(solver.kernel(h1, h2, 6, (3, 3), ci0=start)[0] - expected) < 1e-9
+    # A few cycles are honoured, and say so.
+    energy, _ = solver.kernel(h1, h2, 6, (3, 3), ci0=rng.standard_normal(vector.shape), max_cycle=2, tol=1e-12)
+    assert not solver.converged and energy > expected
+    assert pickle.loads(pickle.dumps(solver)).device == "cpu"
+
+
+def test_what_pyscf_calls_of_a_solver(hydrogens, monkeypatch):
+    h1, h2, method = hydrogens
+    own, theirs = ef.pyscf.FCISolver(method.mol), direct_spin1.FCISolver(method.mol)
+    for much in (0, ef.pyscf.MUCH):
+        monkeypatch.setattr(ef.pyscf, "MUCH", much)
+        _, (bra, ket) = own.kernel(h1, h2, 6, (3, 3), nroots=2, tol=1e-12)
+        for name in ("trans_rdm1", "trans_rdm1s", "trans_rdm12"):
+            pairs = zip(getattr(own, name)(bra, ket, 6, (3, 3)), getattr(theirs, name)(bra, ket, 6, (3, 3)), strict=True)
+            assert all(np.allclose(a, b, atol=1e-12) for a, b in pairs), name
+        assert abs(own.spin_square(ket, 6, (3, 3))[0] - theirs.spin_square(ket, 6, (3, 3))[0]) < 1e-12
+        absorbed = own.absorb_h1e(h1, h2, 6, (3, 3), 0.5)
+        energy = np.vdot(bra, own.contract_2e(absorbed, bra, 6, (3, 3)))
+        assert abs(energy - own.eci[0]) < 1e-10
+        assert abs(own.energy(h1, h2, bra, 6, (3, 3)) - own.eci[0]) < 1e-10
+    solvers = []
+    for solver in (own, theirs):
+        casci = mcscf.CASCI(method, 6, 6)
+        casci.fcisolver = solver
+        casci.fcisolver.nroots, casci.fcisolver.conv_tol = 1, 1e-12
+        solvers.append(casci)
+    assert abs(solvers[0].kernel()[0] - solvers[1].kernel()[0]) < 1e-9
+    # Natural orbitals and analysis go through the densities.
+    assert np.allclose(solvers[0].cas_natorb()[2], solvers[1].cas_natorb()[2], atol=1e-6)
+
+
+def test_states_of_an_irrep():
+    method = scf.RHF(gto.M(atom="N 0 0 0; N 0 0 1.1", basis="sto-3g", symmetry="D2h", verbose=0)).run(conv_tol=1e-12)
+    found = []
+    for own in (True, False):
+        casci = mcscf.CASCI(method, 6, 6)
+        if own:
+            casci.fcisolver = ef.pyscf.FCISolver(method.mol)
+        casci.fcisolver.wfnsym, casci.fcisolver.conv_tol = "B1u", 1e-12
+        found.append(casci.kernel()[0])
+    assert abs(found[0] - found[1]) < 1e-9

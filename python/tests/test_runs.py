@@ -10,9 +10,10 @@ import sys
 import threading
 import time
 
-import eigenforge as ef
 import numpy as np
 import pytest
+
+import eigenforge as ef
 
 
 def heisenberg(sites: int, **keys) -> ef.Model:
@@ -59,16 +60,6 @@ def test_report_and_command_have_the_same_names_and_numbers(tmp_path, command):
         assert shown.returncode in (0, 3), shown.stderr
         found = getattr(asked, verb)(device="cpu")
         assert found.to_dict().keys() == json.loads(shown.stdout).keys(), verb
-
-
-def test_every_verb_of_the_command_is_here_or_is_named(command):
-    helped = run(command, "--help").stdout
-    verbs = {line.split()[0] for line in helped.split("Commands:")[1].split("Options:")[0].splitlines() if line.strip()}
-    methods = {"solve", "spectrum", "thermal", "evolve", "inspect"}
-    # What a script does with the command: caches, times, matrices of files, counts.
-    others = {"build", "doctor", "tune", "count", "cache", "bench", "spmv", "export", "overlap", "su3", "help"}
-    assert verbs == methods | others
-    assert all(hasattr(ef.Model, verb) for verb in methods)
 
 
 def test_vectors_are_eigenvectors_in_the_basis():

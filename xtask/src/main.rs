@@ -1,4 +1,4 @@
-//! Developer commands, with nothing but Cargo: `cargo xtask setup`, `test`, `network`, `wheel`, `fuzz`, `gpu-test-binaries`.
+//! Developer commands, with nothing but Cargo: `cargo xtask setup`, `test`, `network`, `wheel`, `release`, `fuzz`, `gpu-test-binaries`.
 //!
 //! `setup` fetches NVIDIA's run-time compiler and disassemblers, and an MPI with libclang, from PyPI into the target folder, so
 //! that every kernel is compiled and every feature built on machines with no GPU, no CUDA toolkit and no MPI. `test` is what
@@ -11,6 +11,7 @@ mod gpu;
 mod mpi;
 mod programs;
 mod quickly;
+mod release;
 mod setup;
 mod steps;
 mod wheel;
@@ -29,6 +30,7 @@ usage: cargo xtask COMMAND
   network             all tests of MPI processes on hosts that only a network joins (network namespaces; Linux with ip,
                       tc, nsenter and unshare), also the one that cuts a link and the one that measures slow ones
   wheel               build the Python package into target/wheels
+  release             wheel, source packages and checksums of the last commit into target/release-files
   fuzz [--minutes N]  nearly valid files for every reader, N minutes long [default: 10]
   gpu-test-binaries   build the tests and the command in release and put them into gpu/bin, for gpu/test.sh";
 
@@ -49,16 +51,8 @@ fn main() -> ExitCode {
         ["test", "--without", tools] if tools.split(',').all(|tool| steps::TOOLS.contains(&tool)) => {
             steps::test(&project, tools, false)
         }
-        ["wheel"] => match wheel::release(&project) {
-            Ok(wheel) => {
-                println!("the wheel is {}", wheel.display());
-                ExitCode::SUCCESS
-            }
-            Err(fault) => {
-                eprintln!("error: {fault}");
-                ExitCode::FAILURE
-            }
-        },
+        ["wheel"] => report("the wheel is", wheel::release(&project)),
+        ["release"] => report("the files are in", release::gather(&project)),
         ["network"] => network(&project),
         ["fuzz"] => fuzz(&project, "10"),
         ["fuzz", "--minutes", minutes] => fuzz(&project, minutes),
@@ -72,6 +66,20 @@ fn main() -> ExitCode {
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
+        }
+    }
+}
+
+/// Says where something is, or why it is not there.
+fn report(what: &str, place: Result<PathBuf, String>) -> ExitCode {
+    match place {
+        Ok(place) => {
+            println!("{what} {}", place.display());
+            ExitCode::SUCCESS
+        }
+        Err(fault) => {
+            eprintln!("error: {fault}");
+            ExitCode::FAILURE
         }
     }
 }

@@ -12,12 +12,17 @@ use std::process::Command;
 /// What the tests of the package need from PyPI.
 const FOR_TESTS: [&str; 3] = ["numpy", "scipy", "pytest"];
 /// Other packages that it works with: `cargo xtask test --python`.
-const PEERS: [&str; 7] = ["pyscf", "pandas", "openfermion", "qiskit", "quspin", "mypy", "ruff"];
+const PEERS: [&str; 9] = ["pyscf", "pandas", "matplotlib", "tqdm", "openfermion", "qiskit", "quspin", "mypy", "ruff"];
 
 /// Builds the wheel that is given to others, and prints where it is.
 pub fn release(project: &Project) -> Result<PathBuf, String> {
     let options = ["--profile", "wheel", "--zig", "--compatibility", "manylinux_2_28"];
-    build(project, &options, &project.target.join("wheels"), &[])
+    build(project, "build", &options, &project.target.join("wheels"), &[])
+}
+
+/// Packs the source of the package with the crates that it is made of, for `pip install` where there is Rust.
+pub fn source(project: &Project) -> Result<PathBuf, String> {
+    build(project, "sdist", &[], &project.target.join("source-package"), &[])
 }
 
 /// Builds a wheel of the suite's profile, installs it into a fresh environment and runs its tests there; `peers` also against other packages.
@@ -29,7 +34,7 @@ pub fn test(project: &Project, environment: &[(&'static str, OsString)], peers: 
         // The MPI of the other tests is linked, and is no part of the wheel.
         false => {
             let options = [&["--profile", "suite", "--auditwheel", "skip"], features].concat();
-            build(project, &options, &project.target.join("test-wheel"), environment)?
+            build(project, "build", &options, &project.target.join("test-wheel"), environment)?
         }
     };
     let folder = project.target.join("python-test");
@@ -49,9 +54,10 @@ pub fn test(project: &Project, environment: &[(&'static str, OsString)], peers: 
     run(&mut tests)
 }
 
-/// Runs maturin; the folder then holds one wheel.
+/// Runs a verb of maturin; the folder then holds the one file that it made.
 fn build(
     project: &Project,
+    verb: &str,
     options: &[&str],
     folder: &Path,
     environment: &[(&str, OsString)],
@@ -60,16 +66,16 @@ fn build(
     let place = tools.folder().ok_or_else(|| tools.to_string())?;
     fs::remove_dir_all(folder).ok();
     let mut maturin = Command::new(place.join("bin/maturin"));
-    maturin.arg("build").args(options).arg("--manifest-path").arg(project.root.join("python/Cargo.toml"));
+    maturin.arg(verb).args(options).arg("--manifest-path").arg(project.root.join("python/Cargo.toml"));
     maturin.arg("--out").arg(folder).env("CARGO_TARGET_DIR", &project.target);
     maturin.envs(environment.iter().map(|(name, value)| (name, value)));
     // maturin asks Python for zig.
     maturin.env("PYTHONPATH", site_packages(place)).current_dir(&project.root);
     run(&mut maturin)?;
-    let is_wheel = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "whl");
+    let is_package = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "whl" || ending == "gz");
     let entries = fs::read_dir(folder).map_err(|fault| format!("{}: {fault}", folder.display()))?;
-    let mut wheels = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_wheel);
-    wheels.next().ok_or_else(|| format!("maturin left no wheel in {}", folder.display()))
+    let mut packages = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_package);
+    packages.next().ok_or_else(|| format!("maturin left no package in {}", folder.display()))
 }
 
 /// Where pip puts packages under a prefix.
@@ -79,7 +85,8 @@ fn site_packages(prefix: &Path) -> PathBuf {
     found.unwrap_or_else(|| prefix.to_path_buf())
 }
 
-fn run(command: &mut Command) -> Result<(), String> {
+/// Runs a program to a good end.
+pub fn run(command: &mut Command) -> Result<(), String> {
     let name = command.get_program().to_string_lossy().into_owned();
     match command.status() {
         Ok(status) if status.success() => Ok(()),

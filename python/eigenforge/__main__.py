@@ -1,0 +1,5 @@
+"""``python -m eigenforge`` is the command."""
+
+from .command import main
+
+main()
