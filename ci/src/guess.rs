@@ -5,12 +5,12 @@
 //! until neither changes, then determinants are made of the lowest strings of both spins. (The primary space of full-CI programs:
 //! Olsen, Jørgensen and Simons 1990.)
 
-use super::integrals::{Integrals, pair};
+use super::integrals::Integrals;
 use super::slater_condon::{matrix_element, same_spin_energy};
 use super::space::Space;
 use super::strings::{Occupation, Strings, occupied, reference};
+use super::vector_number::VectorNumber;
 use eigenforge_core::operator::Spin;
-use eigenforge_runtime::solvers::symmetric_eigen;
 use eigenforge_runtime::{Device, DeviceError, ElementArgument, ElementFunction};
 use eigenforge_templates::ElementFunctionText;
 use rayon::prelude::*;
@@ -30,8 +30,8 @@ const ROUNDS: usize = 8;
 ///
 /// # Errors
 /// The device's.
-pub(super) fn guess(
-    integrals: &Integrals,
+pub(super) fn guess<T: VectorNumber>(
+    integrals: &Integrals<T>,
     space: &Space,
     device: &Device,
 ) -> Result<Option<ElementFunction>, DeviceError> {
@@ -41,17 +41,21 @@ pub(super) fn guess(
     }
     let element = |i: usize, j: usize| matrix_element(integrals, found[i].1, found[j].1);
     let n = found.len();
-    let matrix: Vec<f64> =
-        (0..n * n).into_par_iter().map(|at| if at % n <= at / n { element(at / n, at % n) } else { 0.0 }).collect();
-    let Ok((_, mut states)) = symmetric_eigen(n, &matrix) else { return Ok(None) };
-    let state = states.swap_remove(0);
-    let listed: Vec<(u64, f64)> = found.iter().map(|(row, _)| *row).zip(state).collect();
-    Ok(Some(function(listed, device)?))
+    // Of a real matrix the lower triangle.
+    let is_read = |at: usize| at % n <= at / n || !T::KIND.is_real();
+    let matrix: Vec<T> =
+        (0..n * n).into_par_iter().map(|at| if is_read(at) { element(at / n, at % n) } else { T::default() }).collect();
+    let Ok((_, mut states)) = T::eigen(n, &matrix) else { return Ok(None) };
+    let (state, parts) = (states.swap_remove(0), T::PARTS as u64);
+    let mut values = Vec::with_capacity(T::PARTS * n);
+    state.into_iter().for_each(|value| value.push(&mut values));
+    let rows = found.iter().flat_map(|(row, _)| (0..parts).map(move |part| parts * row + part));
+    Ok(Some(function(rows.zip(values).collect(), device)?))
 }
 
 /// The text of [`guess`]; `None` where it gives none.
-pub(crate) fn text(integrals: &Integrals, space: &Space) -> Option<ElementFunctionText> {
-    let found = lowest(integrals, space).len();
+pub(crate) fn text<T: VectorNumber>(integrals: &Integrals<T>, space: &Space) -> Option<ElementFunctionText> {
+    let found = T::PARTS * lowest(integrals, space).len();
     (found > 0).then(|| ElementFunctionText::listed(found as u64))
 }
 
@@ -76,14 +80,14 @@ pub(super) fn function(listed: Vec<(u64, f64)>, device: &Device) -> Result<Eleme
 }
 
 /// Rows and words of determinants of low energy, by row.
-fn lowest(integrals: &Integrals, space: &Space) -> Vec<(u64, (Occupation, Occupation))> {
+fn lowest<T: VectorNumber>(integrals: &Integrals<T>, space: &Space) -> Vec<(u64, (Occupation, Occupation))> {
     let spins = [space.alpha(), space.beta()];
     let own = [0, 1].map(|spin| -> Vec<f64> {
         let words = spins[spin].words().par_iter();
         words.map(|word| same_spin_energy(integrals.of_spin(SPINS[spin]), *word)).collect()
     });
     let in_field = |spin: usize, other: Occupation, count| {
-        let felt = |p| integrals.felt(SPINS[spin], pair(p, p), occupied(other));
+        let felt = |p| integrals.felt(SPINS[spin], T::pair(integrals.orbitals, p, p), occupied(other)).real();
         in_field(&(0..integrals.orbitals).map(felt).collect::<Vec<_>>(), spins[spin], &own[spin], count)
     };
     let mut best = spins.map(|strings| reference(strings.electrons()));
@@ -100,7 +104,7 @@ fn lowest(integrals: &Integrals, space: &Space) -> Vec<(u64, (Occupation, Occupa
     }
     let irreps = space.irreps().map_or(1, |_| 8);
     let [up, down] = [0, 1].map(|spin| in_field(spin, best[1 - spin], STRINGS * irreps));
-    let energy = |up, down| matrix_element(integrals, (up, down), (up, down));
+    let energy = |up, down| matrix_element(integrals, (up, down), (up, down)).real();
     let of = |up: Occupation| {
         let row = move |down| space.row(up, down).map(|row| (energy(up, down), row, (up, down)));
         down.iter().copied().filter_map(row).collect::<Vec<_>>()
@@ -128,6 +132,7 @@ fn in_field(felt: &[f64], strings: &Strings, own: &[f64], count: usize) -> Vec<O
 #[cfg(test)]
 mod tests {
     use super::*;
+    use eigenforge_runtime::solvers::symmetric_eigen;
 
     /// Numbers without a pattern.
     fn integrals(orbitals: usize, irreps: Vec<u8>) -> Integrals {

@@ -27,6 +27,7 @@
 //! | `strings` | which orbitals may the electrons of one spin occupy? |
 //! | `space` | which pairs of strings, in which order? |
 //! | `slater_condon` | what is ⟨I\|H\|J⟩? |
+//! | `vector_number` | how do products read real and complex numbers from vectors? |
 //! | `links` | which strings of a list does a string reach by one or two moves? |
 //! | `string_table` | what are the targets of one or two moves from each string? |
 //! | `matrix` | which elements has a row, and the whole matrix? |
@@ -80,6 +81,7 @@ mod string_table;
 mod strings;
 mod tune;
 mod used;
+mod vector_number;
 mod way;
 mod ways;
 

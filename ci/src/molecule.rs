@@ -8,10 +8,10 @@ use super::orbital_number::OrbitalNumber;
 use super::spec::{CiBasis, CiSpec, SpaceSpec};
 use super::strings::MAX_ORBITALS;
 use super::{
-    CsfError, CsfSpace, DensityError, FcidumpError, FileIntegrals, Integrals, OneBody, OneElectron, OneElectronError,
-    OrbitalWindow, Space, SpaceError, WindowError,
+    CsfError, CsfSpace, FcidumpError, FileIntegrals, Integrals, OneElectron, OneElectronError, OrbitalWindow, Space,
+    SpaceError, WindowError,
 };
-use eigenforge_core::operator::{MatrixStorage, Operator};
+use eigenforge_core::operator::Operator;
 use eigenforge_core::words::grouped;
 use eigenforge_product::sparse::FormatName;
 use eigenforge_runtime::trace;
@@ -40,6 +40,8 @@ pub struct Molecule {
     pub symmetry: OrbitalSymmetry,
     /// Components of the dipole over all orbitals, if their integrals are given.
     pub dipole: Option<Vec<OneElectron>>,
+    /// The same over complex orbitals, in its place.
+    pub complex_dipole: Option<Vec<OneElectron<Complex64>>>,
 }
 
 /// Why a molecule cannot be read.
@@ -175,9 +177,13 @@ impl Molecule {
         let irrep = irrep.map_or(String::new(), |irrep| format!(", irrep {}", symmetry.label(irrep)));
         let spin = two_s.map_or(String::new(), |two_s| format!(", 2S = {two_s}"));
         let words = format!("{}{spin}{irrep}{}", ci.space.describe(), window.describe());
-        let read = |path| OneElectron::read_dipole(path, window.all, header.unrestricted);
-        let dipole = ci.dipole.as_ref().map(read).transpose()?;
-        Ok(Molecule { integrals, complex, from_complex, space, csfs, words, window, symmetry, dipole })
+        let (all, unrestricted) = (window.all, header.unrestricted);
+        let (dipole, complex_dipole) = match (&ci.dipole, &complex) {
+            (None, _) => (None, None),
+            (Some(path), None) => (Some(OneElectron::read_dipole(path, all, unrestricted)?), None),
+            (Some(path), Some(_)) => (None, Some(OneElectron::read_dipole(path, all, unrestricted)?)),
+        };
+        Ok(Molecule { integrals, complex, from_complex, space, csfs, words, window, symmetry, dipole, complex_dipole })
     }
 
     /// Whether each spin has its own orbitals.
@@ -195,14 +201,9 @@ impl Molecule {
         self.csfs.as_ref().map_or_else(|| self.space.len(), CsfSpace::len)
     }
 
-    /// The dipole moment in e a₀, x y z, of γ in the active orbitals; `None` without its integrals.
-    ///
-    /// # Errors
-    /// A matrix of other orbitals.
-    pub fn dipole_moment(&self, one: &OneBody) -> Result<Option<Vec<f64>>, DensityError> {
-        let whole = one.in_all_orbitals(&self.window)?;
-        let moment = |components: &Vec<OneElectron>| components.iter().map(|one| one.expectation(&whole)).collect();
-        self.dipole.as_ref().map(moment).transpose()
+    /// Whether there are integrals of the dipole.
+    pub fn has_dipole(&self) -> bool {
+        self.dipole.is_some() || self.complex_dipole.is_some()
     }
 
     /// One line: space, electrons, determinants or configuration state functions.
@@ -229,7 +230,6 @@ impl Molecule {
 
 /// Refuses what complex orbitals have not.
 fn refuse_complex(ci: &CiSpec) -> Result<(), MoleculeError> {
-    let is_stored = matches!(ci.storage, MatrixStorage::Auto | MatrixStorage::Stored);
     let refused = [
         (
             ci.basis == CiBasis::Csf,
@@ -237,14 +237,7 @@ fn refuse_complex(ci: &CiSpec) -> Result<(), MoleculeError> {
             "leave `basis` and `two_s` out: ⟨S²⟩ of each state is in the report",
         ),
         (ci.two_s.is_some(), "`two_s`", "leave it out: ⟨S²⟩ of each state is in the report"),
-        (!is_stored, "a product without a stored matrix", "leave `storage` out, or write storage = \"stored\""),
         (ci.format == Some(FormatName::Symmetric), "format = \"symmetric\"", "take another format, or leave it out"),
-        (
-            ci.dipole.is_some(),
-            "`dipole`",
-            "leave it out: density = true writes γ, to be contracted with your integrals",
-        ),
-        (ci.transitions, "`transitions`", "leave it out: --vectors writes the states"),
     ];
     match refused.into_iter().find(|(asked, ..)| *asked) {
         Some((_, what, instead)) => Err(MoleculeError::Complex { what, path: ci.fcidump.clone(), instead }),

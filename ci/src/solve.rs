@@ -130,10 +130,6 @@ impl<'a> Diagonalisable<f64> for CiProblem<'a> {
             return Err(CiError::States { states, dimension, functions });
         }
         check_format(solve, device)?;
-        if complex.is_some() && device.ranks().is_some() {
-            let instead = "one process solves it, on its cores or on its cards".into();
-            return Err(DeviceError::NotOverRanks { what: "H over complex orbitals".into(), instead }.into());
-        }
         let (integrals, constant) = solve.problem.without_constant();
         let storage = CiProblem::storage_plan(solve, device)?;
         let choice =
@@ -143,10 +139,10 @@ impl<'a> Diagonalisable<f64> for CiProblem<'a> {
         let _ahead = solve.compile_ahead(device, &plan);
         let operator = Hamiltonian::new(plan.clone(), NAME, device)?;
         let operator = if complex.is_some() { operator.of_numbers(2) } else { operator };
-        let operator = operator.guessing(|device| match csfs {
-            _ if complex.is_some() => Ok(None),
-            Some(csfs) => csfs.guess(&integrals).map(|listed| guess::function(listed, device)).transpose(),
-            None => guess::guess(&integrals, space, device),
+        let operator = operator.guessing(|device| match (csfs, complex) {
+            (_, Some(complex)) => guess::guess(complex, space, device),
+            (Some(csfs), None) => csfs.guess(&integrals).map(|listed| guess::function(listed, device)).transpose(),
+            (None, None) => guess::guess(&*integrals, space, device),
         });
         let how = StorageUsed::new(storage, &plan, (&operator, device), choice);
         let (pairs, seconds) = solve.search(set_up, &operator, constant)?;

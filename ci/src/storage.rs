@@ -151,9 +151,6 @@ impl StorageRequest<'_> {
             (Storage::Auto, [only]) if self.csfs.is_some() => {
                 format!("{}, the only way for these configuration state functions here", only.way)
             }
-            (Storage::Auto, [only]) if self.complex.is_some() => {
-                format!("{}, the only way over complex orbitals", only.way)
-            }
             (Storage::Auto, [only]) => format!("{}, the only way for a list of determinants here", only.way),
             (Storage::Auto, ways) if ways.iter().all(|way| fits(&way)) => {
                 format!("{way}, by model: {}", ways.iter().map(seconds).collect::<Vec<_>>().join(", "))
@@ -228,10 +225,11 @@ impl StorageRequest<'_> {
 
     /// Why there is no way of a kind.
     fn why_not(&self, kind: ProductKind, place: StorageTarget) -> String {
-        if kind == ProductKind::Table && self.space.is_complete() {
+        let own = Request::new(self.integrals, self.space, place);
+        let request = Request { csfs: self.csfs, complex: self.complex, ..own };
+        if kind == ProductKind::Table && request.is_by_strings() {
             return "full CI is multiplied by its strings, without rows".into();
         }
-        let request = Request { csfs: self.csfs, ..Request::new(self.integrals, self.space, place) };
         ways::refusal(kind, &request).unwrap_or_else(|| "there is no such way".into())
     }
 
@@ -271,7 +269,7 @@ impl StorageRequest<'_> {
         let counted = Counted { census, determinants, space, csfs, rows, irreps: different, room, format, complex };
         let request = Request { csfs, complex: self.complex, ..Request::new(self.integrals, space, place) };
         let (possible, others) = ways::ways(&request);
-        let estimate = |way: &&'static dyn Way| place.shared(way.estimate(&counted, place), rows);
+        let estimate = |way: &&'static dyn Way| place.shared(way.estimate(&counted, place), rows * counted.parts());
         let estimates: Vec<Estimate> = possible.iter().map(estimate).collect();
         let line =
             |(way, cost): (&&'static dyn Way, &Estimate)| PlannedWay::new(way.name(), Some(cost.bytes), cost.seconds());

@@ -2,6 +2,7 @@
 
 use super::error::CiError;
 use super::estimate::{Estimate, ProductKind, StorageTarget};
+use super::orbital_number::OrbitalNumber;
 use super::{Census, CsfSpace, Integrals, Space};
 use eigenforge_product::sparse::{FormatName, FormatRequest, Target};
 use eigenforge_product::{Fit, Multiply};
@@ -122,6 +123,16 @@ impl<'a> Request<'a> {
         Target { warp, card: card.unwrap_or(Card::H200), free_bytes: free }
     }
 
+    /// Real parts of an element of a vector.
+    pub(super) fn parts(&self) -> u64 {
+        self.complex.map_or(1, |_| 2)
+    }
+
+    /// Whether products go by strings, without rows: those of full spaces, but over complex orbitals on the cores alone.
+    pub(super) fn is_by_strings(&self) -> bool {
+        self.space.is_complete() && !(self.complex.is_some() && self.is_on_card())
+    }
+
     /// Whether generated kernels multiply.
     pub(super) fn is_on_card(&self) -> bool {
         self.place.card.is_some()
@@ -129,7 +140,7 @@ impl<'a> Request<'a> {
 
     /// A copy of x on each of several cards.
     pub(super) fn copies(&self, device: &Device) -> Option<(&'static str, u64)> {
-        let vector = self.rows().saturating_mul(size_of::<f64>() as u64);
+        let vector = self.rows().saturating_mul(self.parts() * size_of::<f64>() as u64);
         Some(("a copy of x on each card", Everywhere::bytes_for(device, vector).ok()??))
     }
 }
@@ -156,15 +167,31 @@ pub(super) struct Counted<'a> {
     pub(super) complex: bool,
 }
 
+impl Counted<'_> {
+    /// Real parts of an element.
+    pub(super) fn parts(&self) -> u64 {
+        1 + u64::from(self.complex)
+    }
+
+    /// Pairs of orbitals, which over complex ones are ordered.
+    pub(super) fn pairs(&self) -> u64 {
+        let orbitals = self.space.orbitals();
+        (if self.complex { Complex64::pairs(orbitals) } else { f64::pairs(orbitals) }) as u64
+    }
+}
+
 /// The molecule of a plan, from which its tables are made.
 pub(super) struct Source {
     pub(super) integrals: Integrals,
+    /// Over complex orbitals their integrals.
+    pub(super) complex: Option<Integrals<Complex64>>,
     pub(super) space: Space,
 }
 
 impl Source {
-    pub(super) fn new(integrals: &Integrals, space: &Space) -> Source {
-        Source { integrals: integrals.clone(), space: space.clone() }
+    pub(super) fn new(request: &Request<'_>) -> Source {
+        let Request { integrals, space, complex, .. } = *request;
+        Source { integrals: integrals.clone(), complex: complex.cloned(), space: space.clone() }
     }
 }
 

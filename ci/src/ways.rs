@@ -37,10 +37,6 @@ const fn functions_by((determinants, name): (&'static dyn Way, &'static str)) ->
 pub(super) fn ways(request: &Request<'_>) -> (Vec<&'static dyn Way>, Vec<PlannedWay>) {
     let (mut taken, mut others): (Vec<&dyn Way>, _) = (Vec::new(), Vec::new());
     for way in of_basis(request) {
-        if request.complex.is_some() && way.kind() != ProductKind::Stored {
-            others.push(PlannedWay::refused(way.name(), "over complex orbitals the matrix is stored".into()));
-            continue;
-        }
         match way.fit(request) {
             Fit::Takes if taken.iter().all(|first| first.kind() != way.kind()) => taken.push(way),
             Fit::Takes | Fit::Foreign => {}
@@ -69,3 +65,6 @@ pub(super) fn refusal(kind: ProductKind, request: &Request<'_>) -> Option<String
 pub(super) fn way(kind: ProductKind, request: &Request<'_>) -> Option<&'static dyn Way> {
     ways(request).0.into_iter().find(|way| way.kind() == kind)
 }
+
+#[cfg(test)]
+mod tests;

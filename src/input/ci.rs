@@ -53,6 +53,10 @@ pub(super) fn read(section: Section<'_>, is_chain: bool) -> Option<(CiSpec, Opti
         let why = "the list says which orbitals are active, and so which are frozen";
         section.problem(key, Wrong::Conflict { key, other: "active", why });
     }
+    if spec.format.is_some() && matches!(spec.storage, Storage::Direct | Storage::Table) {
+        let why = "a format is of a stored matrix, which these products have not: leave one of both out";
+        section.problem("format", Wrong::Conflict { key: "format", other: "storage", why });
+    }
     if spec.density && !spec.averages {
         let why = "density matrices are averages";
         section.problem("averages", Wrong::Conflict { key: "averages", other: "density", why });

@@ -73,10 +73,17 @@ pub struct TransitionRecord {
     pub strength: f64,
     /// 2/3 of energy × strength, for each state of the lower level: absorption from it.
     pub oscillator_strength: f64,
-    /// ⟨a|µ|b⟩, x y z, up to its sign, where each level has one state.
+    /// ⟨a|µ|b⟩, x y z, up to its sign, where each level has one state; over complex orbitals its real parts, with the phase that makes the
+    /// largest component real and positive.
     pub dipole: Option<Vec<f64>>,
-    /// Whether all states of both levels were returned.
+    /// Over complex orbitals its imaginary parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imaginary: Option<Vec<f64>>,
+    /// Whether the multiplicities of both levels are certain, as of each level.
     pub complete: bool,
+    /// Whether `states` cuts one of both levels, so that `strength` and `oscillator_strength` are too small.
+    #[serde(default)]
+    pub cut: bool,
 }
 
 /// Determinants that a summary shows of a state, and states.

@@ -556,13 +556,16 @@ fn the_product_of_configuration_interaction_row_by_row() {
                 counts,
                 table: false,
                 unrestricted: false,
+                complex: false,
             };
+            let complex = RowsPlan { table: lanes == 8, complex: true, ..plan.clone() };
             let unrestricted = RowsPlan { table: lanes == 8, unrestricted: true, ..plan.clone() };
-            for plan in [plan.clone(), RowsPlan { table: true, ..plan.clone() }, unrestricted] {
+            for plan in [plan.clone(), RowsPlan { table: true, ..plan.clone() }, unrestricted, complex] {
                 assert_eq!(plan.check(), Ok(()));
                 let text = complete_text(plan.text());
                 assert_eq!(text.text.contains("pair_irrep[pair]"), irreps > 1);
                 assert_eq!(text.text.contains("felt_by<UP>(beta_repulsion"), plan.unrestricted);
+                assert_eq!(text.text.contains("c64"), plan.complex);
                 let kept = plan.predicted_kept();
                 let launches = plan.launches(kept).unwrap().into_iter().chain(plan.set_up_launches().unwrap());
                 let table = plan.table_launches(kept).unwrap().into_iter().filter(|_| plan.table);
@@ -576,6 +579,7 @@ fn the_product_of_configuration_interaction_row_by_row() {
                 (RowsPlan { threads: 48, ..plan.clone() }, "threads = 48"),
                 (RowsPlan { irreps: 3, ..plan.clone() }, "irreps = 3"),
                 (RowsPlan { blocks: 0, ..plan.clone() }, "blocks = 0"),
+                (RowsPlan { complex: true, scalar: ScalarType::F32, ..plan.clone() }, "bytes of a real part = 4"),
                 (RowsPlan { orbitals: 181, ..plan }, "orbitals = 181"),
             ] {
                 assert!(wrong.check().unwrap_err().to_string().contains(part), "{part}");

@@ -10,8 +10,8 @@ use eigenforge::ci::{
 use eigenforge::runtime::Device;
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::solvers::Solver;
-use eigenforge::runtime::testing::kernel_devices;
-use ndarray::{Array2, Axis};
+use eigenforge::runtime::testing::{kernel_devices, on_ranks};
+use ndarray::{Array1, Array2, Axis};
 use num_complex::Complex64;
 use std::collections::HashMap;
 
@@ -159,17 +159,23 @@ fn turned_orbitals_leave_energies_as_they_are() {
         let frame = Integrals { electrons: real.electrons, two_sz: real.two_sz, core: real.core, ..Integrals::zero(n) };
         let devices = std::iter::once(Device::cpu()).chain(kernel_devices(Schedule::Forward).into_iter().take(1));
         for device in devices {
-            let solvers: &[Solver] = match device.runs_kernels() {
-                true => &[Solver::Davidson],
-                false => &[Solver::Dense, Solver::Davidson, Solver::Lanczos, Solver::Lobpcg],
+            let runs: &[(Solver, Storage)] = match device.runs_kernels() {
+                true => &[(Solver::Davidson, Storage::Stored), (Solver::Davidson, Storage::Direct)],
+                false => &[
+                    (Solver::Dense, Storage::Stored),
+                    (Solver::Davidson, Storage::Stored),
+                    (Solver::Davidson, Storage::Direct),
+                    (Solver::Lanczos, Storage::Direct),
+                    (Solver::Lobpcg, Storage::Auto),
+                ],
             };
             if device.runs_kernels() && space.len() > 100 {
                 continue;
             }
-            for solver in solvers {
-                let problem = CiProblem::new(&frame, &space).complex(Some(&complex)).storage(Storage::Auto);
+            for (solver, storage) in runs {
+                let problem = CiProblem::new(&frame, &space).complex(Some(&complex)).storage(*storage);
                 let solution = problem.solve().solver(*solver).states(states).run(&device).unwrap();
-                let what = format!("{id}, {solver:?} on {}", device.name());
+                let what = format!("{id}, {solver:?}, {storage:?} on {}", device.name());
                 for (found, expected) in solution.energies().iter().zip(expected.energies()) {
                     assert!((found - expected).abs() < 1e-9, "{what}: {found}, {expected}");
                 }
@@ -200,6 +206,36 @@ fn turned_orbitals_leave_energies_as_they_are() {
     }
 }
 
+/// Ranks by their cores and by the simulated card, stored and direct, full and up to a level: the energies and vectors of one process.
+#[test]
+fn ranks_share_complex_orbitals() {
+    let mut random = Random(31);
+    let integrals = random_integrals(&mut random, 4, 2, 2);
+    let frame = Integrals { electrons: 4, two_sz: 0, core: integrals.core, ..Integrals::zero(4) };
+    for space in [Space::full(4, 2, 2).unwrap(), Space::excitations(4, 2, 2, 2).unwrap()] {
+        let problem = |storage| CiProblem::new(&frame, &space).complex(Some(&integrals)).storage(storage);
+        let expected = problem(Storage::Stored).solve().solver(Solver::Dense).states(2).run(&Device::cpu()).unwrap();
+        let devices = std::iter::once(Device::cpu()).chain(kernel_devices(Schedule::Forward).into_iter().take(1));
+        for (device, storage) in
+            devices.flat_map(|device| [(device.clone(), Storage::Stored), (device, Storage::Direct)])
+        {
+            if device.runs_kernels() && (storage == Storage::Stored || space.is_complete()) {
+                continue;
+            }
+            let all = on_ranks(&device, 3, |device| {
+                let solution = problem(storage).solve().states(2).run(device).unwrap();
+                let lowest = solution.level_states::<Complex64>(0).unwrap();
+                (solution.energies().to_vec(), (lowest.ncols() > 0).then(|| spins(&space, &lowest).unwrap()[0].square))
+            });
+            for (rank, (energies, spin)) in all.iter().enumerate() {
+                let close = energies.iter().zip(expected.energies()).all(|(a, b)| (a - b).abs() < 1e-9);
+                assert!(close, "{storage:?}, rank {rank}: {energies:?}");
+                assert_eq!(spin.is_some(), rank == 0);
+            }
+        }
+    }
+}
+
 /// γ_pq = ⟨a†_p a_q⟩ and Γ of random complex vectors against operators on Fock space: which factor is conjugated.
 #[test]
 fn densities_conjugate_the_bra() {
@@ -222,6 +258,25 @@ fn densities_conjugate_the_bra() {
     let states = Array2::from_shape_vec((1, vector.len()), vector.clone()).unwrap();
     let (one, two) = (OneBody::new(&space, &states).unwrap(), SpinTwoBody::new(&space, &states).unwrap());
     let sum = TwoBody::new(&space, &states).unwrap();
+    // Between two states: the first with its rows turned about is the other.
+    let other: Vec<_> = vector.iter().rev().map(|value| value * Complex64::new(0.6, 0.8)).collect();
+    let (bra, ket) = (Array1::from(vector.clone()), Array1::from(other.clone()));
+    let transition = OneBody::transition(&space, &bra, &ket).unwrap();
+    let between = |operators: &[(bool, usize)]| -> Complex64 {
+        let terms = (0..space.len()).filter_map(|row| {
+            let (up, down) = space.determinant(row);
+            let (image, sign) = act(up as u64 | (down as u64) << n, operators)?;
+            Some(amplitude.get(&image)?.conj() * other[row as usize] * sign)
+        });
+        terms.sum::<Complex64>() / norm
+    };
+    assert!((transition.overlap - between(&[])).norm() < 1e-13);
+    for (p, q) in (0..n).flat_map(|p| (0..n).map(move |q| (p, q))) {
+        for (matrix, spin) in [(&transition.alpha, 0), (&transition.beta, n)] {
+            let expected = between(&[(false, q + spin), (true, p + spin)]);
+            assert!((matrix[[p, q]] - expected).norm() < 1e-13, "{p} {q}: {} {expected}", matrix[[p, q]]);
+        }
+    }
     let mut largest = 0.0f64;
     for (p, q) in (0..n).flat_map(|p| (0..n).map(move |q| (p, q))) {
         for (matrix, spin) in [(&one.alpha, 0), (&one.beta, n)] {

@@ -429,7 +429,20 @@ fn complex_orbitals() {
     assert_close(&numbers(&found["energies"]), &numbers(&expected["energies"]), 1e-9);
     assert_close(&numbers(&found["s_squared"]), &numbers(&expected["s_squared"]), 1e-7);
     assert_close(&numbers(&found["natural_occupations"]), &numbers(&expected["natural_occupations"]), 1e-7);
-    assert_eq!((found["storage"].as_str(), found["dimension"].as_u64()), (Some("stored"), Some(4)));
+    assert_eq!((found["storage"].as_str(), found["dimension"].as_u64()), (Some("direct"), Some(4)));
+    let devices = if testing::simulator().is_some() { &["cpu", "sim"][..] } else { &["cpu"] };
+    for (storage, devices) in [("stored", devices), ("direct", devices), ("table", &devices[1..])] {
+        for device in devices {
+            let other = solved(&[
+                &file(&format!("states = 3\nstorage = \"{storage}\"\n[solve]\ncertify = false\n")),
+                "--device",
+                device,
+            ]);
+            assert_close(&numbers(&other["energies"]), &numbers(&expected["energies"])[..3], 1e-9);
+            assert_eq!(other["storage"].as_str(), Some(storage));
+        }
+    }
+    complex_dipole(folder.path(), &file, u);
     let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(out.join("density.npz")).unwrap()).unwrap();
     let gamma: ndarray::Array2<Complex64> = npz.by_name("gamma_alpha").unwrap();
     assert!((gamma[[0, 1]] - gamma[[1, 0]].conj()).norm() < 1e-12 && gamma[[0, 1]].im.abs() > 0.1, "{gamma}");
@@ -441,11 +454,18 @@ fn complex_orbitals() {
         assert_eq!(output.status.code(), Some(0), "{stage}: {}", stderr(&output));
     }
     for (more, part) in [
-        ("storage = \"direct\"\n", "a product without a stored matrix needs real orbitals"),
+        ("storage = \"table\"\n", "tables are of spaces up to a level of excitation, on one card"),
+        ("storage = \"direct\"\nformat = \"csr\"\n", "a format is of a stored matrix"),
         ("format = \"symmetric\"\n", "format = \"symmetric\" needs real orbitals"),
         ("basis = \"csf\"\n", "basis = \"csf\" needs real orbitals"),
         ("two_s = 0\n", "`two_s` needs real orbitals"),
-        ("dipole = \"turned.FCIDUMP\"\n", "`dipole` needs real orbitals"),
+        ("dipole = \"turned.FCIDUMP\"\n", "in a file of one-electron operators"),
+        (
+            "dipole = \"imaginary.dipole\"\n",
+            "line 1: h(1, 1) = (5e-1,1e-1) of a one-electron operator equals its conjugate",
+        ),
+        ("dipole = \"conflict.dipole\"\n", "lines 1 and 2 of one component disagree on h(1, 2)"),
+        ("states = 2\n[solve]\nsolver = \"olsen\"\n", "states = 2"),
         ("states = 5\n", "ask for at most 4"),
         ("[dmrg]\nstates = 20\n", "complex orbitals"),
     ] {
@@ -454,6 +474,57 @@ fn complex_orbitals() {
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(output.status.code() == Some(2) && said.contains(part), "{more}: {said}");
     }
+}
+
+/// A dipole over turned orbitals: the moments and strengths of the real ones, on every device; density.npz has transitions.
+fn complex_dipole(folder: &Path, file: &dyn Fn(&str) -> String, u: [[Complex64; 2]; 2]) {
+    let real = [[[0.3, 0.9], [0.9, -0.2]], [[0.0, -0.4], [-0.4, 0.7]], [[0.1, 0.0], [0.0, 0.1]]];
+    let pairs = [(0, 0), (0, 1), (1, 0), (1, 1)];
+    let (mut plain, mut turned) = (String::new(), String::new());
+    for component in real {
+        for (p, q) in pairs {
+            let value: Complex64 = pairs.iter().map(|(a, b)| u[p][*a].conj() * u[q][*b] * component[*a][*b]).sum();
+            turned += &format!("({:e},{:e}) {} {} 0 0\n", value.re, value.im, p + 1, q + 1);
+            plain += &format!("{} {} {} 0 0\n", component[p][q], p + 1, q + 1);
+        }
+        turned += "0.25 0 0 0 0\n";
+        plain += "0.25 0 0 0 0\n";
+    }
+    std::fs::write(folder.join("plain.dipole"), plain).unwrap();
+    std::fs::write(folder.join("turned.dipole"), turned).unwrap();
+    std::fs::write(folder.join("imaginary.dipole"), "(0.5,0.1) 1 1 0 0\n0 0 0 0 0\n").unwrap();
+    std::fs::write(folder.join("conflict.dipole"), "(0.5,0.1) 2 1 0 0\n(0.5,0.1) 1 2 0 0\n0 0 0 0 0\n").unwrap();
+    let wish = |dipole: &str| format!("states = 4\ntransitions = true\ndensity = true\ndipole = \"{dipole}\"\n");
+    let usual = self::file(folder, "H2_sto3g_0.74", &wish("plain.dipole"));
+    let expected = solved(&[&usual, "--device", "cpu"]);
+    let notes = |found: &Value| {
+        found["warnings"].as_array().unwrap().iter().any(|note| note.to_string().contains("give --output DIR"))
+    };
+    assert!(notes(&expected), "{}", expected["warnings"]);
+    let (input, out) = (file(&wish("turned.dipole")), folder.join("moments"));
+    let found = solved(&[&input, "--device", "cpu", "--output", out.to_str().unwrap()]);
+    assert!(!notes(&found));
+    for (level, expected) in expected["dipoles"].as_array().unwrap().iter().enumerate() {
+        assert_close(&numbers(&found["dipoles"][level]), &numbers(expected), 1e-7);
+    }
+    let list = |report: &Value| report["transitions"].as_array().unwrap().clone();
+    assert_eq!(list(&found).len(), 6);
+    let mut strongest = 0.0f64;
+    for (found, expected) in list(&found).iter().zip(&list(&expected)) {
+        let strength = expected["strength"].as_f64().unwrap();
+        strongest = strongest.max(strength);
+        assert_close(&[found["strength"].as_f64().unwrap()], &[strength], 1e-7);
+        assert_eq!((found["complete"].as_bool(), found["cut"].as_bool()), (Some(true), Some(false)));
+        let sum = |key: &str| numbers(&found[key]).iter().map(|part| part * part).sum::<f64>();
+        assert_close(&[sum("dipole") + sum("imaginary")], &[strength], 1e-7);
+    }
+    assert!(strongest > 0.1, "{strongest}");
+    let mut npz = ndarray_npy::NpzReader::new(std::fs::File::open(out.join("density.npz")).unwrap()).unwrap();
+    let transition: ndarray::Array4<Complex64> = npz.by_name("transition_alpha").unwrap();
+    for ((i, j, p, q), value) in transition.indexed_iter() {
+        assert!((value - transition[[j, i, q, p]].conj()).norm() < 1e-12);
+    }
+    assert!(transition.iter().any(|value| value.im.abs() > 0.1));
 }
 
 /// Configuration state functions: the triplets of water, with whole numbers of ⟨S²⟩ where determinants with the same 2Sz have singlets too,

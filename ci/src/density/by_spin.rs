@@ -39,10 +39,10 @@ impl<T: OrbitalNumber> SpinTwoBody<T> {
         )?;
         let same = |electrons| -> Result<Array4<T>, DensityError> {
             let mut values = vec![T::default(); n.pow(4)];
-            add_same_spin(&joined(space, electrons, [&real, &imaginary])?, n, &mut values);
+            add_same_spin(&joined(space, electrons, [&real, &imaginary], true)?, n, &mut values);
             Ok(four_indices(n, values))
         };
-        let both: Vec<T> = joined(space, [1, 1], [&real, &imaginary])?;
+        let both: Vec<T> = joined(space, [1, 1], [&real, &imaginary], true)?;
         let mixed = Array4::from_shape_fn([n; 4], |(p, q, r, s)| both[(p * n + r) * n * n + q * n + s]);
         Ok(SpinTwoBody { alpha: same([2, 0])?, beta: same([0, 2])?, mixed })
     }

@@ -35,7 +35,7 @@ pub fn write_densities<T: OrbitalNumber + WritableElement>(
     one: &OneBody<T>,
     two: &[(&'static str, &Array4<T>)],
     natural: Option<&NaturalOrbitals<T>>,
-    transitions: Option<&[Array4<f64>; 2]>,
+    transitions: Option<&[Array4<T>; 2]>,
 ) -> Result<PathBuf, DensityError> {
     let expected = one.orbitals();
     let others = [

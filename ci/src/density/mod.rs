@@ -76,7 +76,7 @@ impl<T: OrbitalNumber> OneBody<T> {
         let [real, imaginary] = products_of_parts(space, vectors, &parts)?;
         let n = space.orbitals();
         let of = |electrons| -> Result<Array2<T>, DensityError> {
-            Ok(square(n, joined(space, electrons, [&real, &imaginary])?))
+            Ok(square(n, joined(space, electrons, [&real, &imaginary], true)?))
         };
         Ok(OneBody { alpha: of([1, 0])?, beta: of([0, 1])?, overlap: 1.0.into() })
     }
@@ -92,31 +92,37 @@ impl<T: OrbitalNumber> OneBody<T> {
     }
 }
 
-impl OneBody {
-    /// γ_pq = ⟨bra| a†_p a_q |ket⟩ between two states of one space, each a vector in its order.
+impl<T: OrbitalNumber> OneBody<T> {
+    /// γ_pq = ⟨bra| a†_p a_q |ket⟩ between two states of one space, each a vector in its order; the bra is conjugated.
     ///
     /// # Errors
     /// A vector of another length, a norm of 0; too little memory.
-    pub fn transition(space: &Space, bra: &ArrayRef1<f64>, ket: &ArrayRef1<f64>) -> Result<OneBody, DensityError> {
+    pub fn transition(space: &Space, bra: &ArrayRef1<T>, ket: &ArrayRef1<T>) -> Result<OneBody<T>, DensityError> {
         let [bra, ket] = [bra, ket].map(|vector| vector.to_vec());
         let norms = norms(space, &[&bra, &ket])?;
         let weight = 1.0 / (norms[0] * norms[1]);
-        let overlap = weight * bra.iter().zip(&ket).map(|(bra, ket)| bra * ket).sum::<f64>();
-        OneBody::between(space, &[Product { bra: &bra, ket: &ket, weight }], false, overlap)
+        let overlap = bra.iter().zip(&ket).map(|(bra, ket)| bra.conjugate() * *ket).sum::<T>() * weight;
+        // The real part of each, and over complex orbitals the imaginary part.
+        let parts = [bra, ket].map(|vector| vector.into_iter().map(T::re_and_im).unzip::<_, _, Vec<_>, Vec<_>>());
+        let [(bra, bra_im), (ket, ket_im)] = parts;
+        let imaginary = |list: Vec<Option<f64>>| list.into_iter().collect::<Option<Vec<f64>>>();
+        let imaginary = [bra_im, ket_im].map(imaginary);
+        let product = |bra, ket, weight| Product { bra, ket, weight };
+        let products = match &imaginary {
+            [Some(bra_im), Some(ket_im)] => [
+                vec![product(&bra, &ket, weight), product(bra_im, ket_im, weight)],
+                vec![product(&bra, ket_im, weight), product(bra_im, &ket, -weight)],
+            ],
+            _ => [vec![product(&bra, &ket, weight)], Vec::new()],
+        };
+        let of = |electrons| -> Result<Array2<T>, DensityError> {
+            Ok(square(space.orbitals(), joined(space, electrons, products.each_ref().map(Vec::as_slice), false)?))
+        };
+        Ok(OneBody { alpha: of([1, 0])?, beta: of([0, 1])?, overlap })
     }
+}
 
-    fn between(
-        space: &Space,
-        products: &[Product<'_>],
-        symmetric: bool,
-        overlap: f64,
-    ) -> Result<OneBody, DensityError> {
-        let n = space.orbitals();
-        let matrix = |electrons| gram(space, electrons, products, symmetric).map(|values| square(n, values));
-        let [alpha, beta] = [[1, 0], [0, 1]].map(matrix);
-        Ok(OneBody { alpha: alpha?, beta: beta?, overlap })
-    }
-
+impl OneBody {
     /// γ^α − γ^β, the spin density, n × n.
     pub fn spin(&self) -> Array2<f64> {
         &self.alpha - &self.beta
@@ -135,7 +141,7 @@ impl<T: OrbitalNumber> TwoBody<T> {
         let bytes = 2 * (n as u64).pow(4) * size_of::<T>() as u64;
         Device::cpu().check_memory(&format!("two-body density matrices of {n} orbitals"), bytes)?;
         let mut values = vec![T::default(); n.pow(4)];
-        let both: Vec<T> = joined(space, [1, 1], [&real, &imaginary])?;
+        let both: Vec<T> = joined(space, [1, 1], [&real, &imaginary], true)?;
         values.par_chunks_mut(n.max(1)).enumerate().for_each(|(pqr, values)| {
             let (p, q, r) = (pqr / (n * n), pqr / n % n, pqr % n);
             for (s, value) in values.iter_mut().enumerate() {
@@ -144,7 +150,7 @@ impl<T: OrbitalNumber> TwoBody<T> {
         });
         drop(both);
         for electrons in [[2, 0], [0, 2]] {
-            add_same_spin(&joined(space, electrons, [&real, &imaginary])?, n, &mut values);
+            add_same_spin(&joined(space, electrons, [&real, &imaginary], true)?, n, &mut values);
         }
         Ok(TwoBody { values: four_indices(n, values) })
     }
@@ -180,13 +186,14 @@ impl<T: OrbitalNumber> TwoBody<T> {
 }
 
 /// Γ or γ of electrons that leave, G_xy = ⟨A_x† A_y⟩, from the products of real and of imaginary parts: Re G = G(a, a) + G(b, b) and
-/// Im G = G(a, b) − G(b, a) of a state a + i b.
+/// Im G = G(a, b) − G(b, a) of a state a + i b. Bras equal kets where `symmetric` says so.
 fn joined<T: OrbitalNumber>(
     space: &Space,
     electrons: [usize; 2],
     [real, imaginary]: [&[Product<'_>]; 2],
+    symmetric: bool,
 ) -> Result<Vec<T>, DensityError> {
-    let re = gram(space, electrons, real, true)?;
+    let re = gram(space, electrons, real, symmetric)?;
     if imaginary.is_empty() {
         return Ok(re.into_iter().map(|re| T::join(re, 0.0)).collect());
     }

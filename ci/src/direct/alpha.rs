@@ -6,9 +6,9 @@
 
 use super::super::string_table::StringTable;
 use super::super::strings::{Occupation, occupied};
-use super::beta::{Beta, density};
+use super::super::vector_number::{LANES, VectorNumber};
+use super::beta::Beta;
 use super::classes::{Classes, IRREPS};
-use super::lanes::LANES;
 use eigenforge_runtime::{Device, Result};
 use std::ops::Range;
 
@@ -63,7 +63,7 @@ impl Group {
 }
 
 /// Tables of the α strings.
-pub(super) struct Alpha {
+pub(super) struct Alpha<T = f64> {
     /// Interaction energy of a string's electrons.
     pub energy: Vec<f64>,
     row_start: Vec<usize>,
@@ -74,32 +74,35 @@ pub(super) struct Alpha {
     electrons: usize,
     /// Off-diagonal elements of H_αα within a class: first element of the other row, value.
     same_start: Vec<u64>,
-    same: Vec<(usize, f64)>,
+    same: Vec<(usize, T)>,
     /// Strings whose rows are made: all, or those of a rank. The others have no groups and no elements of H_αα.
     pub own: Range<usize>,
     pub groups: Vec<Group>,
 }
 
-impl Alpha {
+impl<T: VectorNumber> Alpha<T> {
     pub(super) fn new(
         irreps: &[u8],
         words: &[Occupation],
         classes: &Classes,
-        beta: &Beta,
-        table: &StringTable,
+        beta: &Beta<T>,
+        table: &StringTable<T>,
         own: Range<usize>,
-    ) -> Result<Alpha> {
+    ) -> Result<Alpha<T>> {
         let ranks = || own.start as u32..own.end as u32;
         let moves = ranks().map(|rank| table.singles(rank).target.len() as u64).sum::<u64>();
         let doubles = ranks().map(|rank| table.doubles(rank).0.len() as u64).sum::<u64>();
-        let bytes = 80 * words.len() as u64 + (2 * size_of::<Lane>() as u64 + 16) * moves + 16 * doubles;
+        let bytes = 80 * words.len() as u64
+            + (2 * size_of::<Lane>() as u64 + 16) * moves
+            + (8 + size_of::<T>() as u64) * doubles;
         Device::cpu().check_memory(&format!("moves of {} α strings", words.len()), bytes)?;
         let class: Vec<u8> = words.iter().map(|word| classes.partner(*word) as u8).collect();
         let mut row_start = vec![0];
         for class in &class {
             row_start.push(row_start[row_start.len() - 1] + beta.class(usize::from(*class)).len());
         }
-        let densities = words.iter().flat_map(|word| occupied(*word).map(|orbital| density(orbital) as u32)).collect();
+        let density = |orbital| T::pair(irreps.len(), orbital, orbital) as u32;
+        let densities = words.iter().flat_map(|word| occupied(*word).map(density)).collect();
         let electrons = words.first().map_or(0, |word| word.count_ones() as usize);
         let energy = table.energy.clone();
         let (same_start, same, groups) = (vec![0; own.start + 1], Vec::new(), Vec::new());
@@ -137,8 +140,8 @@ impl Alpha {
         class: usize,
         irreps: &[u8],
         classes: &Classes,
-        beta: &Beta,
-        table: &StringTable,
+        beta: &Beta<T>,
+        table: &StringTable<T>,
     ) -> Group {
         let mut moves: Vec<(usize, Lane)> = Vec::new();
         for (row, rank) in (0..).zip(members) {
@@ -149,8 +152,8 @@ impl Alpha {
             }
         }
         moves.sort_by_key(|(pair, _)| *pair);
-        let pair_irreps: Vec<usize> =
-            (0..irreps.len()).flat_map(|p| (0..=p).map(move |q| usize::from(irreps[p] ^ irreps[q]))).collect();
+        let pairs = T::pair_list(irreps.len()).into_iter();
+        let pair_irreps: Vec<usize> = pairs.map(|(p, q)| usize::from(irreps[p] ^ irreps[q])).collect();
         let mut group = Group { members: members.to_vec(), class, batches: Vec::new(), lanes: Vec::new() };
         for of_pair in moves.chunk_by(|a, b| a.0 == b.0) {
             let (pair, irrep) = (of_pair[0].0, pair_irreps[of_pair[0].0]);
@@ -198,7 +201,7 @@ impl Alpha {
     }
 
     /// Off-diagonal elements of H_αα: (first element of the other row, value).
-    pub(super) fn same_spin(&self, rank: usize) -> &[(usize, f64)] {
+    pub(super) fn same_spin(&self, rank: usize) -> &[(usize, T)] {
         &self.same[self.same_start[rank] as usize..self.same_start[rank + 1] as usize]
     }
 }

@@ -3,7 +3,8 @@
 //! In: the β strings, their table of moves, their classes. Out: strings in the order of rows (class by class, ascending
 //! in each; [`Beta::class`]), every target as an index within its class.
 
-use super::super::integrals::{Integrals, pair, triangle};
+use super::super::integrals::{Integrals, pair};
+use super::super::orbital_number::OrbitalNumber;
 use super::super::string_table::StringTable;
 use super::super::strings::{Occupation, occupied};
 use super::classes::{Classes, IRREPS};
@@ -22,28 +23,28 @@ pub(super) struct Single {
 }
 
 /// Tables of the β strings; string k is the k-th in row order.
-pub(super) struct Beta {
+pub(super) struct Beta<T = f64> {
     /// First string of each class, followed by the number of strings.
     class_start: [usize; IRREPS + 1],
     /// Interaction energy of a string's electrons.
     pub energy: Vec<f64>,
     /// Σ_{r in K} (pq|rr) at [pq][k].
-    felt: Vec<f64>,
+    felt: Vec<T>,
     /// First single of string k and irrep g at 8 k + g.
     single_start: Vec<u64>,
     singles: Vec<Single>,
     /// Off-diagonal elements of H_ββ within a class.
     same_start: Vec<u64>,
-    same: Vec<(u32, f64)>,
+    same: Vec<(u32, T)>,
 }
 
-impl Beta {
+impl<T: OrbitalNumber> Beta<T> {
     pub(super) fn new(
-        integrals: &Integrals,
+        integrals: &Integrals<T>,
         words: &[Occupation],
         classes: &Classes,
-        table: &StringTable,
-    ) -> Result<Beta> {
+        table: &StringTable<T>,
+    ) -> Result<Beta<T>> {
         let mut members: Vec<Vec<u32>> = vec![Vec::new(); IRREPS];
         let mut places = Vec::with_capacity(words.len());
         for (word, rank) in words.iter().zip(0..) {
@@ -56,15 +57,17 @@ impl Beta {
             class_start[class + 1] = class_start[class] + members[class].len();
         }
         let order: Vec<u32> = members.concat();
-        let pairs = triangle(integrals.orbitals);
-        let counts = |rank: &u32| (table.singles(*rank).target.len() * 24 + table.doubles(*rank).0.len() * 16) as u64;
-        let bytes = (8 * pairs * words.len()) as u64 + order.iter().map(counts).sum::<u64>();
+        let orbital_pairs = T::pair_list(integrals.orbitals);
+        let (pairs, same) = (orbital_pairs.len(), size_of::<(u32, T)>());
+        let counts =
+            |rank: &u32| (table.singles(*rank).target.len() * (8 + same) + table.doubles(*rank).0.len() * same) as u64;
+        let bytes = (size_of::<T>() * pairs * words.len()) as u64 + order.iter().map(counts).sum::<u64>();
         Device::cpu().check_memory(&format!("moves of {} β strings", words.len()), bytes)?;
 
         let mut beta = Beta {
             class_start,
             energy: order.iter().map(|rank| table.energy[*rank as usize]).collect(),
-            felt: vec![0.0; pairs * words.len()],
+            felt: vec![T::default(); pairs * words.len()],
             single_start: vec![0],
             singles: Vec::new(),
             same_start: vec![0],
@@ -73,17 +76,15 @@ impl Beta {
         for rank in &order {
             beta.push(*rank, &places, table);
         }
-        let orbital_pairs: Vec<(usize, usize)> =
-            (0..integrals.orbitals).flat_map(|p| (0..=p).map(move |q| (p, q))).collect();
-        beta.felt.par_chunks_mut(words.len().max(1)).zip(orbital_pairs).for_each(|(felt, (p, q))| {
+        beta.felt.par_chunks_mut(words.len().max(1)).enumerate().for_each(|(pair, felt)| {
             for (felt, rank) in felt.iter_mut().zip(&order) {
-                *felt = integrals.felt(Spin::Up, pair(p, q), occupied(words[*rank as usize]));
+                *felt = integrals.felt(Spin::Up, pair, occupied(words[*rank as usize]));
             }
         });
         Ok(beta)
     }
 
-    fn push(&mut self, rank: u32, places: &[u32], table: &StringTable) {
+    fn push(&mut self, rank: u32, places: &[u32], table: &StringTable<T>) {
         let place = |target: u32| places[target as usize];
         let runs = table.runs(rank);
         for irrep in 0..IRREPS {
@@ -116,7 +117,7 @@ impl Beta {
     }
 
     /// Σ_{r in K} (pq|rr) of the strings of a class.
-    pub(super) fn felt(&self, pair: usize, class: usize) -> &[f64] {
+    pub(super) fn felt(&self, pair: usize, class: usize) -> &[T] {
         &self.felt[pair * self.len()..][self.class(class)]
     }
 
@@ -128,25 +129,25 @@ impl Beta {
 
     /// For one α move of each pair of orbitals: the largest row sum over β moves, and over the β electrons' Coulomb field.
     /// `coulomb` gives (pq|rs) by pairs.
-    pub(super) fn of_pairs(&self, pairs: usize, coulomb: impl Fn(usize, usize) -> f64 + Sync) -> Vec<(f64, f64)> {
+    pub(super) fn of_pairs(&self, pairs: usize, coulomb: impl Fn(usize, usize) -> T + Sync) -> Vec<(f64, f64)> {
         let of_pair = |pair: usize| {
             let row = |k: usize| {
                 let singles = (0..IRREPS).flat_map(|irrep| self.singles(k, irrep));
-                singles.map(|single| coulomb(pair, single.value as usize / 2).abs()).sum::<f64>()
+                singles.map(|single| coulomb(pair, single.value as usize / 2).size()).sum::<f64>()
             };
-            let felt = (0..IRREPS).flat_map(|class| self.felt(pair, class)).map(|felt| felt.abs());
+            let felt = (0..IRREPS).flat_map(|class| self.felt(pair, class)).map(|felt| felt.size());
             ((0..self.len()).map(row).fold(0.0, f64::max), felt.fold(0.0, f64::max))
         };
         (0..pairs).into_par_iter().map(of_pair).collect()
     }
 
     /// Off-diagonal elements of H_ββ: (index within the same class, value).
-    pub(super) fn same_spin(&self, k: usize) -> &[(u32, f64)] {
+    pub(super) fn same_spin(&self, k: usize) -> &[(u32, T)] {
         &self.same[self.same_start[k] as usize..self.same_start[k + 1] as usize]
     }
 }
 
-/// The pair of an orbital with itself.
+/// The pair of a real orbital with itself.
 pub(super) fn density(orbital: usize) -> usize {
     pair(orbital, orbital)
 }

@@ -3,11 +3,12 @@
 //! Out: an upper bound of the largest row sum of |H|, and with it of the spectral norm (Gershgorin 1931), from the largest
 //! sum of each part: a row of H is the sum of its parts, so the bound is their sum.
 
+use super::super::vector_number::VectorNumber;
 use super::Tables;
 use super::classes::IRREPS;
 use rayon::prelude::*;
 
-impl Tables {
+impl<T: VectorNumber> Tables<T> {
     /// Largest |diagonal|, largest rows of H_αα, of H_ββ, and of single × onlookers with single × single, of the rows that are made: the
     /// bound is their sum.
     pub(super) fn norm_parts(&self) -> [f64; 4] {
@@ -19,7 +20,7 @@ impl Tables {
             row.iter().map(|value: &f64| value.abs()).fold(0.0, f64::max)
         });
         let diagonal = diagonal.reduce(|| 0.0, f64::max);
-        let sum = |same: &mut dyn Iterator<Item = f64>| same.map(f64::abs).sum::<f64>();
+        let sum = |same: &mut dyn Iterator<Item = T>| same.map(T::size).sum::<f64>();
         let alpha =
             largest(&mut (0..alphas).map(|rank| sum(&mut self.alpha.same_spin(rank).iter().map(|same| same.1))));
         let beta = largest(&mut (0..betas).map(|k| sum(&mut self.beta.same_spin(k).iter().map(|same| same.1))));

@@ -1,12 +1,15 @@
 //! The way of the CPU: rows of σ of all α strings, or of those of a rank.
 
 use super::super::estimate::{Estimate, StorageTarget};
+use super::super::integrals::Integrals;
+use super::super::vector_number::VectorNumber;
 use super::super::way::{Counted, Request, Source, Way};
 use super::{CiError, DirectError, Moves, THRESHOLD, Tables, estimate, in_shape, wanted_shape};
 use eigenforge_product::ranks::part_range;
 use eigenforge_product::{CoresMultiply, Fit, HostProduct, HostRows, Multiply, PrepareError};
 use eigenforge_runtime::{PerScalar, Scalar};
 use eigenforge_templates::Cost;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// The name of this way in plans and reports.
@@ -24,6 +27,7 @@ impl Way for CoresWay {
         match (request.space.is_complete(), request.is_on_card()) {
             (false, _) => Fit::Foreign,
             (true, true) if wanted_shape(request).is_some() => Fit::Refuses("a card multiplies".into()),
+            (true, true) if request.complex.is_some() => Fit::Refuses("over complex orbitals a card makes rows".into()),
             _ => Fit::Takes,
         }
     }
@@ -39,11 +43,19 @@ impl Way for CoresWay {
 
 /// All rows, or those of a rank with numbers of all.
 pub(super) fn plan(request: &Request<'_>) -> Result<Arc<dyn Multiply>, DirectError> {
+    match request.complex {
+        Some(complex) => plan_of(complex, request),
+        None => plan_of(request.integrals, request),
+    }
+}
+
+fn plan_of<N: VectorNumber>(integrals: &Integrals<N>, request: &Request<'_>) -> Result<Arc<dyn Multiply>, DirectError> {
     let (space, strings) = (request.space, request.space.alpha().words().len());
     let own = request.ranks.map_or(0..strings, |ranks| part_range(strings, ranks.rank(), ranks.count()));
-    let tables = Moves::new(request.integrals, space, THRESHOLD)?.into_cpu_tables(own)?;
+    let tables = Moves::new(integrals, space, THRESHOLD)?.into_cpu_tables(own)?;
     let mut norm = tables.norm_parts();
-    let mut work = [2.0 * tables.elements(), 16.0 * tables.alpha.own_elements().len() as f64];
+    let bytes = 16 * N::PARTS * tables.alpha.own_elements().len();
+    let mut work = [N::KIND.product_flops() as f64 * tables.elements(), bytes as f64];
     if let Some(ranks) = request.ranks {
         for part in &mut norm {
             *part = ranks.largest("a part of the norm", *part)?;
@@ -64,17 +76,17 @@ pub(super) fn host(source: &Source) -> Result<Box<dyn HostProduct>, PrepareError
 
 /// The rows that the tables make.
 #[derive(Clone)]
-struct HostFullCi(Arc<Tables>);
+struct HostFullCi<N>(Arc<Tables<N>>);
 
 /// A multiply of one type of vectors.
-struct MakeRows;
+struct MakeRows<N>(PhantomData<N>);
 
-impl PerScalar for MakeRows {
-    type Of<T: Scalar> = fn(&Tables, &[T], &mut [T]) -> f64;
+impl<N: VectorNumber> PerScalar for MakeRows<N> {
+    type Of<T: Scalar> = fn(&Tables<N>, &[T], &mut [T]) -> f64;
 }
 
 /// Vectors of single precision are multiplied in double precision.
-fn multiply_widened(tables: &Tables, x: &[f32], y: &mut [f32]) -> f64 {
+fn multiply_widened<N: VectorNumber>(tables: &Tables<N>, x: &[f32], y: &mut [f32]) -> f64 {
     let x: Vec<f64> = x.iter().map(|x| f64::from(*x)).collect();
     let mut wide = vec![0.0; y.len()];
     let dot = tables.multiply(&x, &mut wide);
@@ -82,30 +94,39 @@ fn multiply_widened(tables: &Tables, x: &[f32], y: &mut [f32]) -> f64 {
     dot
 }
 
-impl HostRows for HostFullCi {
+impl<N: VectorNumber> HostRows for HostFullCi<N> {
     fn dimension(&self) -> usize {
-        self.0.alpha.row_start(self.0.alpha.len())
+        N::PARTS * self.0.alpha.row_start(self.0.alpha.len())
     }
 
     /// The rows that the tables make: those of the share that they were planned for.
     fn rows<T: Scalar>(&self, x: &[T], first: usize, y: &mut [T]) -> f64 {
-        debug_assert_eq!(first..first + y.len(), self.0.alpha.own_elements());
-        T::choose::<MakeRows>(Tables::multiply, multiply_widened)(&self.0, x, y)
+        debug_assert_eq!(first, N::PARTS * self.0.alpha.own_elements().start);
+        debug_assert_eq!(y.len(), N::PARTS * self.0.alpha.own_elements().len());
+        T::choose::<MakeRows<N>>(Tables::multiply, multiply_widened)(&self.0, x, y)
     }
 
     fn diagonal(&self, index: usize) -> f64 {
         let mut element = [0.0];
-        self.0.diagonal(index, &mut element);
+        self.0.diagonal(index / N::PARTS, &mut element);
         element[0]
     }
 
+    /// The first and the last number may be there in part.
     fn diagonals(&self, first: usize, out: &mut [f64]) {
-        self.0.diagonal(first, out);
+        if N::PARTS == 1 {
+            return self.0.diagonal(first, out);
+        }
+        let start = first / N::PARTS;
+        let mut elements = vec![0.0; (first + out.len()).div_ceil(N::PARTS) - start];
+        self.0.diagonal(start, &mut elements);
+        out.iter_mut().enumerate().for_each(|(part, out)| *out = elements[(first + part) / N::PARTS - start]);
     }
 
     /// Between the rows of α strings.
     fn cut(&self, shares: usize) -> Vec<usize> {
         let alpha = &self.0.alpha;
-        (0..=shares).map(|rank| alpha.row_start(part_range(alpha.len(), rank, shares).start)).collect()
+        let start = |rank| alpha.row_start(part_range(alpha.len(), rank, shares).start);
+        (0..=shares).map(|rank| N::PARTS * start(rank)).collect()
     }
 }

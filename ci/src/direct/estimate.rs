@@ -31,8 +31,7 @@ fn widest(counted: &Counted<'_>) -> u64 {
 /// Tables of strings and integrals.
 pub(in super::super) fn by_strings(counted: &Counted<'_>, place: StorageTarget) -> Estimate {
     let Counted { census, space, irreps, .. } = *counted;
-    let orbitals = space.orbitals() as u64;
-    let pairs = orbitals * (orbitals + 1) / 2;
+    let (pairs, parts) = (counted.pairs(), counted.parts());
     let strings = [space.alpha(), space.beta()].map(|strings| strings.words().len() as u64);
     let (rows, moves) = (space.len(), moves(counted));
     // Links and elements of slices are padded to the longest string's.
@@ -40,9 +39,12 @@ pub(in super::super) fn by_strings(counted: &Counted<'_>, place: StorageTarget) 
         true => {
             6 * moves[0] + 12 * census.same[0] + 6 * moves[1] + 14 * census.same[1] + diagonal_bytes(space, strings)
         }
-        false => 48 * moves[0] + 16 * census.same[0] + 8 * moves[1] + 16 * census.same[1] + 8 * pairs * strings[1],
+        false => {
+            let same = (8 + 8 * parts) * (census.same[0] + census.same[1]);
+            48 * moves[0] + same + 8 * moves[1] + 8 * parts * pairs * strings[1]
+        }
     };
-    let total = tables + 40 * (strings[0] + strings[1]) + 9 * pairs * pairs;
+    let total = tables + 40 * (strings[0] + strings[1]) + 9 * parts * pairs * pairs;
     let listed = moves[0] + moves[1] + census.same[0] + census.same[1];
     let a_row = |table: u64, strings: u64| table as f64 / strings.max(1) as f64;
     let (up, down) = (a_row(moves[0], strings[0]), a_row(moves[1], strings[1]));
@@ -50,7 +52,8 @@ pub(in super::super) fn by_strings(counted: &Counted<'_>, place: StorageTarget) 
     // The card multiplies moves by pairs, the CPU moves by moves.
     let both =
         if place.card.is_some() { up * (pairs as f64 / irreps as f64) + down } else { up * down / irreps as f64 };
-    let flops = 2.0 * rows as f64 * (alone + both);
+    // A complex product is four real ones.
+    let flops = 2.0 * (parts * parts * rows) as f64 * (alone + both);
     let product = match place.card {
         Some(card) => {
             let busy = (strings[0] as f64 / f64::from(card.multiprocessors.max(1))).min(1.0);

@@ -60,7 +60,7 @@ struct FieldsMultiply {
 }
 
 pub(super) fn plan(request: &Request<'_>, shape: FieldShape) -> Result<Arc<dyn Multiply>, DirectError> {
-    let (source, target) = (Source::new(request.integrals, request.space), request.target());
+    let (source, target) = (Source::new(request), request.target());
     let moves = Moves::new(&source.integrals, &source.space, THRESHOLD)?;
     let sources = moves.sources();
     let (tables, norm) = (sources.tables(NAME, target, shape)?, sources.norm_bound());

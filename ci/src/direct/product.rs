@@ -2,22 +2,28 @@
 //!
 //! A task is a group of α strings and writes only their rows of σ. x·σ is summed row by row, then over rows.
 
+use super::super::vector_number::{LANES, VectorNumber};
 use super::Tables;
 use super::alpha::{BATCH, Group, Lane};
-use super::lanes::{self, Factor, LANES, Line};
+use super::lanes::{self, Factor, Line};
 use rayon::prelude::*;
 
 /// Minimum elements of H per task: waking another thread takes some 20 µs.
 const TASK: f64 = 100_000.0;
 
 /// Memory of a task.
-#[derive(Default)]
-struct Workspace {
-    packed: Vec<Line>,
-    onlookers: Vec<Line>,
+struct Workspace<T: VectorNumber> {
+    packed: Vec<Line<T>>,
+    onlookers: Vec<Line<T>>,
 }
 
-impl Tables {
+impl<T: VectorNumber> Workspace<T> {
+    fn new() -> Workspace<T> {
+        Workspace { packed: Vec::new(), onlookers: Vec::new() }
+    }
+}
+
+impl<T: VectorNumber> Tables<T> {
     /// The rows of y = H x that are made, one after the other; returns their part of x·y.
     pub(super) fn multiply(&self, x: &[f64], y: &mut [f64]) -> f64 {
         let mut rows = y;
@@ -28,7 +34,7 @@ impl Tables {
         }
         // Rows in the order of y; the members of a group ascend, and so do its rows.
         for (rank, owner) in owner.into_iter().enumerate().take(self.alpha.own.end).skip(self.alpha.own.start) {
-            let width = self.beta.class(self.alpha.class(rank)).len();
+            let width = T::PARTS * self.beta.class(self.alpha.class(rank)).len();
             let (row, rest) = std::mem::take(&mut rows).split_at_mut(width);
             rows = rest;
             if let Some(owner) = owner {
@@ -38,10 +44,10 @@ impl Tables {
         let each = (TASK * self.alpha.groups.len() as f64 / self.elements()).ceil().max(1.0) as usize;
         let groups = self.alpha.groups.par_iter().zip(of_group).with_min_len(each);
         let dots: Vec<Vec<f64>> = groups
-            .map_init(Workspace::default, |workspace, (group, mut rows)| {
+            .map_init(Workspace::new, |workspace, (group, mut rows)| {
                 self.group(x, group, &mut rows, workspace);
                 let row = |(rank, row): (&u32, &&mut [f64])| {
-                    lanes::dot(&x[self.alpha.row_start(*rank as usize)..][..row.len()], row)
+                    lanes::dot(&x[T::PARTS * self.alpha.row_start(*rank as usize)..][..row.len()], row)
                 };
                 group.members.iter().zip(&rows).map(row).collect()
             })
@@ -53,11 +59,11 @@ impl Tables {
         of_row.iter().sum()
     }
 
-    fn group(&self, x: &[f64], group: &Group, rows: &mut [&mut [f64]], workspace: &mut Workspace) {
+    fn group(&self, x: &[f64], group: &Group, rows: &mut [&mut [f64]], workspace: &mut Workspace<T>) {
         for (rank, row) in group.members.iter().zip(&mut *rows) {
             let start = self.alpha.row_start(*rank as usize);
-            self.diagonal(start, row);
-            row.iter_mut().zip(&x[start..]).for_each(|(row, x)| *row *= x);
+            self.diagonal_parts(start, row);
+            row.iter_mut().zip(&x[T::PARTS * start..]).for_each(|(row, x)| *row *= x);
         }
         self.alpha_alone(x, group, rows);
         self.beta_alone(x, group, rows, workspace);
@@ -70,7 +76,7 @@ impl Tables {
             let packed = &mut workspace.packed;
             macro_rules! multiply {
                 ($lines:literal) => {{
-                    let factor: Factor<'_, $lines> = Factor::Both { irrep, coulomb, felt };
+                    let factor: Factor<'_, T, $lines> = Factor::Both { irrep, coulomb, felt };
                     lanes::multiply(&self.beta, first, &factor, pack(x, lanes, width, packed), lanes, rows)
                 }};
             }
@@ -85,15 +91,14 @@ impl Tables {
 
     /// Σ_J H_αα(I, J) C(J, K): a run of columns stays in the cache while all rows of the group use it.
     fn alpha_alone(&self, x: &[f64], group: &Group, rows: &mut [&mut [f64]]) {
-        let same: Vec<&[(usize, f64)]> =
-            group.members.iter().map(|rank| self.alpha.same_spin(*rank as usize)).collect();
-        let done = lanes::alpha_rows::<64>(x, &same, 0, rows);
-        let done = lanes::alpha_rows::<8>(x, &same, done, rows);
-        lanes::alpha_rows::<1>(x, &same, done, rows);
+        let same: Vec<&[(usize, T)]> = group.members.iter().map(|rank| self.alpha.same_spin(*rank as usize)).collect();
+        let done = lanes::alpha_rows::<T, 64>(x, &same, 0, rows);
+        let done = lanes::alpha_rows::<T, 8>(x, &same, done, rows);
+        lanes::alpha_rows::<T, 1>(x, &same, done, rows);
     }
 
     /// Σ_L [H_ββ(K, L) + Σ_{p in I} ± (pp|rs)] C(I, L).
-    fn beta_alone(&self, x: &[f64], group: &Group, rows: &mut [&mut [f64]], workspace: &mut Workspace) {
+    fn beta_alone(&self, x: &[f64], group: &Group, rows: &mut [&mut [f64]], workspace: &mut Workspace<T>) {
         const LINES: usize = BATCH / LANES;
         let class = self.beta.class(group.class);
         for (first, members) in (0..).step_by(BATCH).zip(group.members.chunks(BATCH)) {
@@ -103,17 +108,30 @@ impl Tables {
             };
             let lanes: Vec<Lane> = (first..).zip(members).map(lane).collect();
             workspace.onlookers.clear();
-            workspace.onlookers.resize(2 * self.pairs * LINES, Line([0.0; LANES]));
+            workspace.onlookers.resize(2 * self.pairs * LINES, Line(T::ZEROS));
             let onlookers = workspace.onlookers.as_chunks_mut::<LINES>().0;
             for (k, rank) in members.iter().enumerate() {
                 for density in self.alpha.densities(*rank as usize) {
                     let (line, lane) = (k / LANES, k % LANES);
                     let values = self.coulomb(*density as usize);
-                    onlookers.iter_mut().zip(values).for_each(|(to, value)| to[line].0[lane] += value);
+                    onlookers.iter_mut().zip(values).for_each(|(to, value)| value.add_to_lane(&mut to[line].0, lane));
                 }
             }
-            let packed = pack::<LINES>(x, &lanes, class.len(), &mut workspace.packed);
+            let packed = pack::<T, LINES>(x, &lanes, class.len(), &mut workspace.packed);
             lanes::multiply(&self.beta, class.start, &Factor::Beta { onlookers }, packed, &lanes, rows);
+        }
+    }
+
+    /// [`Tables::diagonal`] of each real part of the elements from `start` on.
+    fn diagonal_parts(&self, start: usize, out: &mut [f64]) {
+        let elements = out.len() / T::PARTS;
+        self.diagonal(start, &mut out[..elements]);
+        if T::PARTS > 1 {
+            // From the end on, since parts of later elements lie behind all earlier ones.
+            for element in (0..elements).rev() {
+                let value = out[element];
+                out[T::PARTS * element..][..T::PARTS].fill(value);
+            }
         }
     }
 
@@ -132,7 +150,7 @@ impl Tables {
             row.iter_mut().zip(energies).for_each(|(row, beta)| *row = energy + beta);
             for density in self.alpha.densities(rank) {
                 let felt = &self.beta.felt(*density as usize, class)[first..];
-                row.iter_mut().zip(felt).for_each(|(row, felt)| *row += felt);
+                row.iter_mut().zip(felt).for_each(|(row, felt)| *row += felt.real());
             }
             (at, rest) = (at + count, others);
         }
@@ -140,9 +158,14 @@ impl Tables {
 }
 
 /// Rows of the lanes side by side, M lines each.
-fn pack<'a, const M: usize>(x: &[f64], lanes: &[Lane], width: usize, out: &'a mut Vec<Line>) -> &'a [[Line; M]] {
+fn pack<'a, T: VectorNumber, const M: usize>(
+    x: &[f64],
+    lanes: &[Lane],
+    width: usize,
+    out: &'a mut Vec<Line<T>>,
+) -> &'a [[Line<T>; M]] {
     if out.len() < width * M {
-        out.resize(width * M, Line([0.0; LANES]));
+        out.resize(width * M, Line(T::ZEROS));
     }
     let out = &mut out.as_chunks_mut::<M>().0[..width];
     for (m, lanes) in lanes.chunks(LANES).enumerate() {

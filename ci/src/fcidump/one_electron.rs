@@ -1,7 +1,7 @@
 //! Files of one-electron operators, such as the dipole moment: text in, one matrix per component out.
 //!
 //! Lines as in an FCIDUMP file without its namelist, orbitals from 1; `value i j 0 0` is o_ij, real and symmetric, given
-//! once or twice, 0 if not given; `value 0 0 0 0` is the contribution of nuclei (and frozen cores), and ends the
+//! once or twice, 0 if not given; over complex orbitals `(re,im) i j 0 0`, Hermitian: o_ji = o_ij*; `value 0 0 0 0` is the contribution of nuclei (and frozen cores), and ends the
 //! component. A dipole file has three components, x, y and z:
 //!
 //! ```text
@@ -19,7 +19,7 @@
 use super::entries::{Entry, Place};
 use super::{AGREEMENT, FcidumpError};
 use crate::density::{DensityError, OneBody};
-use crate::integrals::{pair, triangle};
+use crate::orbital_number::OrbitalNumber;
 use eigenforge_runtime::input_file::{FileKind, Lines, TextFile};
 use ndarray::Array2;
 use std::io::BufRead;
@@ -53,7 +53,7 @@ pub enum OneElectronError {
         what: String,
     },
     /// Two different values of one integral.
-    #[error("lines {first} and {second} of one component disagree on {name}: {old:e} and {new:e}")]
+    #[error("lines {first} and {second} of one component disagree on {name}: {old} and {new}")]
     Conflict {
         /// Line of the first value.
         first: u64,
@@ -62,9 +62,9 @@ pub enum OneElectronError {
         /// Which integral.
         name: String,
         /// The first value.
-        old: f64,
+        old: String,
         /// The second value.
-        new: f64,
+        new: String,
     },
     /// A component without an end.
     #[error(
@@ -73,6 +73,26 @@ pub enum OneElectronError {
     Unfinished {
         /// The last line.
         line: u64,
+    },
+    /// A diagonal element with an imaginary part.
+    #[error(
+        "line {line}: {name} = {value} of a one-electron operator equals its conjugate, and must be real: it is not Hermitian"
+    )]
+    NotHermitian {
+        /// The line.
+        line: u64,
+        /// Which integral.
+        name: String,
+        /// Its value.
+        value: String,
+    },
+    /// Nuclei with an imaginary part.
+    #[error("line {line}: the nuclei contribute {value}, and must contribute a real number")]
+    ComplexNuclei {
+        /// The line.
+        line: u64,
+        /// The contribution.
+        value: String,
     },
     /// Too many components.
     #[error("line {line} ends component {}: a file of one-electron operators has {MAX_COMPONENTS} at most", MAX_COMPONENTS + 1)]
@@ -114,37 +134,44 @@ pub enum OneElectronError {
     Empty,
 }
 
-/// A real symmetric one-electron operator.
+/// A Hermitian one-electron operator, real symmetric over real orbitals.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OneElectron {
+pub struct OneElectron<T = f64> {
     /// Spatial orbitals.
     pub orbitals: usize,
     /// Its value without electrons.
     pub nuclear: f64,
-    /// o_pq for p ≥ q at [`pair`]`(p, q)`; over the orbitals of α electrons if β electrons have others.
-    pub values: Vec<f64>,
+    /// o_pq at the number of the pair, for p ≥ q at [`pair`](crate::pair)`(p, q)`, over complex orbitals at p n + q; over the orbitals of
+    /// α electrons if β electrons have others.
+    pub values: Vec<T>,
     /// The same over the orbitals of β electrons, if these are others.
-    pub beta: Option<Vec<f64>>,
+    pub beta: Option<Vec<T>>,
 }
 
 impl OneElectron {
     /// The zero operator.
     pub fn zero(orbitals: usize) -> OneElectron {
-        OneElectron { orbitals, nuclear: 0.0, values: vec![0.0; triangle(orbitals)], beta: None }
+        OneElectron::zeros(orbitals)
     }
 
     /// o_pq.
     pub fn at(&self, p: usize, q: usize) -> f64 {
-        self.values[pair(p, q)]
+        self.values[f64::pair(self.orbitals, p, q)]
+    }
+}
+
+impl<T: OrbitalNumber> OneElectron<T> {
+    fn zeros(orbitals: usize) -> OneElectron<T> {
+        OneElectron { orbitals, nuclear: 0.0, values: vec![T::default(); T::pairs(orbitals)], beta: None }
     }
 
     /// o_pq of α and of β electrons among some of the orbitals.
-    pub fn submatrices(&self, orbitals: &[usize]) -> [Array2<f64>; 2] {
-        let [alpha, beta] = [&self.values, self.beta.as_ref().unwrap_or(&self.values)];
-        let matrix = |values: &[f64]| {
-            Array2::from_shape_fn((orbitals.len(), orbitals.len()), |(p, q)| values[pair(orbitals[p], orbitals[q])])
+    pub fn submatrices(&self, orbitals: &[usize]) -> [Array2<T>; 2] {
+        let matrix = |values: &[T]| {
+            let element = |(p, q): (usize, usize)| values[T::pair(self.orbitals, orbitals[p], orbitals[q])];
+            Array2::from_shape_fn((orbitals.len(), orbitals.len()), element)
         };
-        [matrix(alpha), matrix(beta)]
+        [&self.values, self.beta.as_ref().unwrap_or(&self.values)].map(|values| matrix(values))
     }
 
     /// Reads the three components of a dipole; of unrestricted orbitals six, those over the orbitals of α electrons first.
@@ -156,8 +183,8 @@ impl OneElectron {
         path: impl AsRef<Path>,
         orbitals: usize,
         unrestricted: bool,
-    ) -> Result<Vec<OneElectron>, OneElectronError> {
-        let mut components = OneElectron::read(&path, orbitals)?;
+    ) -> Result<Vec<OneElectron<T>>, OneElectronError> {
+        let mut components = OneElectron::<T>::read(&path, orbitals)?;
         let in_file = |source| OneElectronError::File { path: path.as_ref().to_owned(), source: Box::new(source) };
         match (components.len(), unrestricted) {
             (3, false) => Ok(components),
@@ -178,7 +205,7 @@ impl OneElectron {
     }
 
     /// Reads the components of a file; `-` is standard input.
-    pub fn read(path: impl AsRef<Path>, orbitals: usize) -> Result<Vec<OneElectron>, OneElectronError> {
+    pub fn read(path: impl AsRef<Path>, orbitals: usize) -> Result<Vec<OneElectron<T>>, OneElectronError> {
         let path = path.as_ref();
         let failed = |source| FcidumpError::Io { path: path.to_owned(), source };
         let file = TextFile::open(path, FileKind::OPERATORS).map_err(failed)?;
@@ -187,34 +214,45 @@ impl OneElectron {
     }
 
     /// Reads the text of such a file.
-    pub fn read_from(text: impl BufRead, orbitals: usize) -> Result<Vec<OneElectron>, OneElectronError> {
+    pub fn read_from(text: impl BufRead, orbitals: usize) -> Result<Vec<OneElectron<T>>, OneElectronError> {
         let mut lines = Lines::new(text);
         let mut components = Vec::new();
-        let (mut component, mut given) = (OneElectron::zero(orbitals), vec![0u64; triangle(orbitals)]);
+        let (mut component, mut given) = (OneElectron::zeros(orbitals), vec![0u64; T::pairs(orbitals)]);
         while let Some(line) = lines.next().map_err(FcidumpError::from)? {
             let number = line.number;
             let Some(Entry { value, place, pair: is_complex }) = Entry::parse(line.bytes, number, orbitals)? else {
                 continue;
             };
-            if is_complex {
+            if is_complex && T::KIND.is_real() {
                 let expected = "one-electron operators are over real orbitals, and have real values";
                 return Err(FcidumpError::Complex { line: number, expected }.into());
             }
-            let value = value.re;
+            let value = T::from_complex(value);
+            let differ = |a: T, b: T| (a - b).size() > AGREEMENT * a.size().max(b.size()).max(1.0);
             match place {
                 Place::One(i, j) => {
-                    let (held, first) = (&mut component.values[pair(i, j)], &mut given[pair(i, j)]);
-                    if *first > 0 && (*held - value).abs() > AGREEMENT * held.abs().max(value.abs()).max(1.0) {
-                        let (first, second, name) = (*first, number, place.to_string());
-                        return Err(OneElectronError::Conflict { first, second, name, old: *held, new: value });
+                    if i == j && differ(value, value.conjugate()) {
+                        let (name, value) = (place.to_string(), value.text());
+                        return Err(OneElectronError::NotHermitian { line: number, name, value });
                     }
-                    if *first == 0 {
-                        (*held, *first) = (value, number);
+                    let [own, turned] = [T::pair(orbitals, i, j), T::pair(orbitals, j, i)];
+                    let (held, first) = (component.values[own], given[own]);
+                    if first > 0 && differ(held, value) {
+                        let (second, name, [old, new]) = (number, place.to_string(), [held, value].map(T::text));
+                        return Err(OneElectronError::Conflict { first, second, name, old, new });
+                    }
+                    if first == 0 {
+                        component.values[own] = value;
+                        component.values[turned] = if i == j { value.real().into() } else { value.conjugate() };
+                        [given[own], given[turned]] = [number; 2];
                     }
                 }
                 Place::Core => {
-                    component.nuclear = value;
-                    components.push(std::mem::replace(&mut component, OneElectron::zero(orbitals)));
+                    if differ(value, value.conjugate()) {
+                        return Err(OneElectronError::ComplexNuclei { line: number, value: value.text() });
+                    }
+                    component.nuclear = value.real();
+                    components.push(std::mem::replace(&mut component, OneElectron::zeros(orbitals)));
                     given.fill(0);
                     if components.len() > MAX_COMPONENTS {
                         return Err(OneElectronError::Components { line: number });
@@ -230,18 +268,18 @@ impl OneElectron {
     }
 
     /// o_nuclei ⟨bra|ket⟩ + Σ o_pq γ_pq: the expectation value of a state, or a transition moment.
-    pub fn expectation(&self, density: &OneBody) -> Result<f64, DensityError> {
+    pub fn expectation(&self, density: &OneBody<T>) -> Result<T, DensityError> {
         let n = density.orbitals();
         if self.orbitals != n {
             let what = "the one-electron operator";
             return Err(DensityError::Orbitals { what, found: self.orbitals, expected: n });
         }
-        let of_spin = |values: &[f64], gamma: &Array2<f64>| {
-            gamma.indexed_iter().map(|((p, q), value)| values[pair(p, q)] * value).sum::<f64>()
+        let of_spin = |values: &[T], gamma: &Array2<T>| {
+            gamma.indexed_iter().map(|((p, q), value)| values[T::pair(n, p, q)] * *value).sum::<T>()
         };
         let beta = self.beta.as_ref().unwrap_or(&self.values);
         let electrons = of_spin(&self.values, &density.alpha) + of_spin(beta, &density.beta);
-        Ok(self.nuclear * density.overlap + electrons)
+        Ok(density.overlap * self.nuclear + electrons)
     }
 }
 
@@ -281,7 +319,7 @@ mod tests {
             let error = read(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{text:?}: {error}");
         }
-        let error = OneElectron::read("no/such/file", 2).unwrap_err().to_string();
+        let error = OneElectron::<f64>::read("no/such/file", 2).unwrap_err().to_string();
         assert!(error.starts_with("no/such/file"), "{error}");
     }
 }

@@ -6,6 +6,7 @@
 
 use super::super::matrix::CiHamiltonian;
 use super::super::non_zeros::Census;
+use super::super::orbital_number::OrbitalNumber;
 use super::super::string_table::StringTable;
 use super::super::strings::{Strings, occupied};
 use super::OnTheFlyError;
@@ -26,14 +27,14 @@ pub(super) struct DeviceTables {
 }
 
 /// Upper bound on the elements of H.
-pub(super) fn elements(hamiltonian: &CiHamiltonian) -> u64 {
+pub(super) fn elements<T: OrbitalNumber>(hamiltonian: &CiHamiltonian<T>) -> u64 {
     let census = Census::new(&hamiltonian.space, &hamiltonian.orbital_irreps);
     u64::try_from(census.non_zeros).unwrap_or(u64::MAX)
 }
 
 /// The plan and its tables, with the model's number of lanes or a given one.
-pub(super) fn tables(
-    hamiltonian: &CiHamiltonian,
+pub(super) fn tables<T: OrbitalNumber>(
+    hamiltonian: &CiHamiltonian<T>,
     name: &str,
     target: Target,
     lanes: Option<u32>,
@@ -75,11 +76,14 @@ pub(super) fn tables(
         },
         table: false,
         unrestricted: hamiltonian.beta_repulsion.is_some(),
+        complex: !T::KIND.is_real(),
     };
     plan.check()?;
     // With a lane for each α single the lanes of a warp have one β single at a time, so that they read one row.
-    let coulomb =
-        if plan.lanes == 1 { transposed(&hamiltonian.coulomb, hamiltonian.pairs) } else { hamiltonian.coulomb.clone() };
+    let coulomb = match plan.lanes {
+        1 => numbers(&transposed(&hamiltonian.coulomb, hamiltonian.pairs)),
+        _ => numbers(&hamiltonian.coulomb),
+    };
     let ranks: Vec<(u32, u32)> = (0..rows).map(|row| space.ranks(row)).collect();
     let mut tables = vec![
         ("row_alpha", HostTable::U32(ranks.iter().map(|ranks| ranks.0).collect())),
@@ -94,29 +98,36 @@ pub(super) fn tables(
         ("alpha_single_start", up.start.into()),
         ("alpha_single", up.target.into()),
         ("alpha_pair", up.pair.into()),
-        ("alpha_own", up.own.into()),
+        ("alpha_own", numbers(&up.own)),
         ("alpha_double_start", up_doubles.start.into()),
         ("alpha_double", up_doubles.target.into()),
-        ("alpha_value", up_doubles.value.into()),
+        ("alpha_value", numbers(&up_doubles.value)),
         ("run_start", runs.start.into()),
         ("run_slot", runs.slot.into()),
         ("run_first", runs.first.into()),
         ("single_place", runs.place.into()),
         ("beta_pair", runs.pair.into()),
-        ("beta_own", runs.own.into()),
+        ("beta_own", numbers(&runs.own)),
         ("beta_double_start", down_doubles.start.into()),
         ("beta_double", down_doubles.target.into()),
-        ("beta_value", down_doubles.value.into()),
+        ("beta_value", numbers(&down_doubles.value)),
         ("pair_irrep", HostTable::U16(hamiltonian.irreps.iter().map(|irrep| u16::from(*irrep)).collect())),
-        ("coulomb", coulomb.into()),
-        ("repulsion", hamiltonian.repulsion.clone().into()),
+        ("coulomb", coulomb),
+        ("repulsion", numbers(&hamiltonian.repulsion)),
     ];
-    tables.extend(hamiltonian.beta_repulsion.clone().map(|table| ("beta_repulsion", table.into())));
+    tables.extend(hamiltonian.beta_repulsion.as_ref().map(|table| ("beta_repulsion", numbers(table))));
     Ok(DeviceTables { plan, tables })
 }
 
+/// The real parts of numbers, one number after the other.
+fn numbers<T: OrbitalNumber>(list: &[T]) -> HostTable<'static> {
+    let mut parts = Vec::with_capacity(T::KIND.parts() * list.len());
+    list.iter().for_each(|number| number.push(&mut parts));
+    parts.into()
+}
+
 /// A square matrix of so many rows, with its columns as rows.
-fn transposed(matrix: &[f64], rows: usize) -> Vec<f64> {
+fn transposed<T: OrbitalNumber>(matrix: &[T], rows: usize) -> Vec<T> {
     (0..matrix.len()).map(|k| matrix[k % rows * rows + k / rows]).collect()
 }
 
@@ -125,14 +136,14 @@ fn orbitals(strings: &Strings) -> Vec<u16> {
 }
 
 /// Singles of all strings, one after another.
-struct Singles {
+struct Singles<T> {
     start: Vec<u64>,
     target: Vec<u32>,
     pair: Vec<u16>,
-    own: Vec<f64>,
+    own: Vec<T>,
 }
 
-fn of_strings(table: &StringTable, strings: u32) -> Singles {
+fn of_strings<T: OrbitalNumber>(table: &StringTable<T>, strings: u32) -> Singles<T> {
     let mut all = Singles { start: vec![0], target: Vec::new(), pair: Vec::new(), own: Vec::new() };
     for rank in 0..strings {
         let singles = table.singles(rank);
@@ -145,13 +156,13 @@ fn of_strings(table: &StringTable, strings: u32) -> Singles {
 }
 
 /// Doubles of all strings.
-struct Doubles {
+struct Doubles<T> {
     start: Vec<u64>,
     target: Vec<u32>,
-    value: Vec<f64>,
+    value: Vec<T>,
 }
 
-fn doubles(table: &StringTable, strings: u32) -> Doubles {
+fn doubles<T: OrbitalNumber>(table: &StringTable<T>, strings: u32) -> Doubles<T> {
     let mut all = Doubles { start: vec![0], target: Vec::new(), value: Vec::new() };
     for rank in 0..strings {
         let (targets, values) = table.doubles(rank);
@@ -163,7 +174,7 @@ fn doubles(table: &StringTable, strings: u32) -> Doubles {
 }
 
 /// Singles of the β strings run by run, with indices instead of ranks.
-struct Runs {
+struct Runs<T> {
     /// First run of each string and irrep.
     start: Vec<u64>,
     slot: Vec<u16>,
@@ -171,10 +182,10 @@ struct Runs {
     first: Vec<u64>,
     place: Vec<u32>,
     pair: Vec<u16>,
-    own: Vec<f64>,
+    own: Vec<T>,
 }
 
-fn runs(table: &StringTable, irreps: usize, strings: usize, places: &[(u16, u32)]) -> Runs {
+fn runs<T: OrbitalNumber>(table: &StringTable<T>, irreps: usize, strings: usize, places: &[(u16, u32)]) -> Runs<T> {
     let mut all =
         Runs { start: vec![0], slot: Vec::new(), first: vec![0], place: Vec::new(), pair: Vec::new(), own: Vec::new() };
     for rank in 0..strings as u32 {

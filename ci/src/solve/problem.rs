@@ -108,13 +108,13 @@ impl Eigenproblem for CiProblem<'_> {
     }
 
     fn guess_text(&self, _: &MultiplyPlan) -> Option<ElementFunctionText> {
-        if self.complex.is_some() {
-            return None;
+        if let Some(complex) = self.complex {
+            return guess::text(complex, self.space);
         }
         let integrals = self.without_constant().0;
         match self.csfs {
             Some(csfs) => Some(ElementFunctionText::listed(csfs.guess_rows(&integrals) as u64)),
-            None => guess::text(&integrals, self.space),
+            None => guess::text(&*integrals, self.space),
         }
     }
 

@@ -96,8 +96,11 @@ impl<'a> CiSolution<'a> {
 
     /// Of several ranks the first has whole vectors, and the others have rows of no elements.
     fn matrix_of(&self, vectors: &[&Vector<f64>]) -> Result<Array2<f64>, DeviceError> {
+        // Over complex orbitals vectors have two real parts of each element.
+        let length = |vector: &&Vector<f64>| self.csfs.map_or(vector.len(), |_| self.space.len() as usize);
+        let length = vectors.first().map_or(0, length);
         if let Some(ranks) = self.device().ranks() {
-            let own = if ranks.is_first() { self.space.len() as usize } else { 0 };
+            let own = if ranks.is_first() { length } else { 0 };
             let (mut whole, mut fault) = (Vec::with_capacity(vectors.len() * own), None);
             for vector in vectors {
                 let mut all = Vec::new();
@@ -119,9 +122,7 @@ impl<'a> CiSolution<'a> {
             return Ok(Array2::from_shape_vec((vectors.len(), own), whole)
                 .unwrap_or_else(|error| unreachable!("every slab has come: {error}")));
         }
-        // Over complex orbitals vectors have two real parts of each element.
-        let length = |vector: &&Vector<f64>| self.csfs.map_or(vector.len(), |_| self.space.len() as usize);
-        let mut matrix = Array2::zeros((vectors.len(), vectors.first().map_or(0, length)));
+        let mut matrix = Array2::zeros((vectors.len(), length));
         for (mut row, vector) in matrix.rows_mut().into_iter().zip(vectors) {
             row.assign(&ArrayView1::from(&self.over_determinants(vector.download()?)?));
         }

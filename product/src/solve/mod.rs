@@ -163,6 +163,8 @@ impl<P: Eigenproblem> Diagonalisation<P> {
             SpectrumPart::Nearest(energy) => SpectrumPart::Nearest(energy - constant),
             part => part,
         };
+        // The image of a complex H has more states than are asked for.
+        solvers::check_states(self.solver, self.options.states)?;
         let options = SolveOptions { taken_out: constant, part, ..self.real_options() };
         Ok((solvers::solve(operator, self.solver, &options)?, seconds))
     }

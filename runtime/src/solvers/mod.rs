@@ -195,6 +195,18 @@ pub fn time_multiply<T: Scalar>(
     Ok(Some(times[times.len() / 2]))
 }
 
+/// Refuses more states than a solver finds.
+///
+/// # Errors
+/// More than one state by Olsen's method.
+pub fn check_states(solver: Solver, states: usize) -> Result<(), SolveError> {
+    if solver != Solver::Olsen || states <= 1 {
+        return Ok(());
+    }
+    let expected = "1 with solver = \"olsen\", which has one vector; davidson finds several states";
+    Err(SolveError::Option { name: "states", value: states.to_string(), expected })
+}
+
 /// Device memory of a solve in addition to the operator's tables: names and bytes. `element` is the size of a vector's
 /// element.
 pub fn resident(dimension: usize, element: usize, solver: Solver, options: &SolveOptions) -> (String, u64) {

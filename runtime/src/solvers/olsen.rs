@@ -23,7 +23,7 @@ use super::checkpoint::Saver;
 use super::davidson::LEAST_DIVISOR;
 use super::run::{Main, Run};
 use super::start::SHARE;
-use super::{SolvePhase, Start, StartUsed, StopReason};
+use super::{SolvePhase, Solver, Start, StartUsed, StopReason, check_states};
 use crate::device::{ElementFunction, Vector, random_start};
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
@@ -128,10 +128,7 @@ pub(super) fn search<T: Scalar>(
     saver: &mut Saver,
 ) -> Result<Main<T>, SolveError> {
     let options = run.options;
-    if options.states > 1 {
-        let expected = "1 with solver = \"olsen\", which has one vector; davidson finds several states";
-        return Err(SolveError::Option { name: "states", value: options.states.to_string(), expected });
-    }
+    check_states(Solver::Olsen, options.states)?;
     run.plan_memory(operator, "Olsen", VECTORS, "")?;
     let device = operator.device();
     let mut x = device.zeros::<T>(operator.dimension())?;

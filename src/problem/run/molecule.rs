@@ -1,7 +1,7 @@
 //! What only a molecule has of a run: spins, densities, observables of orbitals.
 
 use super::diagonalise::{Diagonalised, Findings, Gathering};
-use super::molecule_levels::{MoleculeLevels, Orbitals, Wanted};
+use super::molecule_levels::{MoleculeLevels, Orbitals, Wanted, dipole_moment};
 use super::records::{shape_record, spectrum};
 use super::transitions::Transitions;
 use super::{BringVectors, WriteFile};
@@ -100,9 +100,9 @@ impl MoleculeProblem {
         let has_properties = file.ci.averages && reports;
         let properties = has_properties.then(|| Properties::new(self, &levels.lowest)).transpose()?;
         let (pairs, how) = (solution.eigenpairs(), solution.storage_used());
-        // Over complex orbitals they have been refused.
-        let real = (transitions && has_properties).then(|| T::split(&levels.states).swap_remove(0));
-        let transitions = real.map(|states| Transitions::new(molecule, &pairs.levels, &states)).transpose()?;
+        let transitions = (transitions && has_properties)
+            .then(|| Transitions::new(molecule, &pairs.levels, &levels.states))
+            .transpose()?;
         let method = match pairs.stop {
             StopReason::Dense => Method::Dense,
             _ => solve.solver.into(),
@@ -114,6 +114,7 @@ impl MoleculeProblem {
             )
             .chain(molecule.from_complex.then(|| FROM_COMPLEX.into()))
             .chain((has_properties && molecule.is_unrestricted()).then(|| NO_SPINS.into()))
+            .chain((file.ci.density && file.output.folder.is_none()).then(|| NO_FOLDER.into()))
             .chain(molecule.symmetry.note().filter(|_| file.ci.irrep.is_some()).map(String::from))
             .chain(pairs.notes.iter().cloned())
             .chain(levels.warnings.iter().cloned())
@@ -165,6 +166,9 @@ impl MoleculeProblem {
 const NO_SPINS: &str =
     "unrestricted orbitals: no <S^2> and no natural occupations, which need the overlap of both sets of orbitals";
 
+/// Of densities without a place for their file.
+const NO_FOLDER: &str = "`density` writes density.npz into an output folder, and there is none: give --output DIR";
+
 /// Of integrals that were written as complex numbers and are real.
 const FROM_COMPLEX: &str =
     "every imaginary part of the integrals is 0, and they have the symmetry of real orbitals: solved as real ones";
@@ -185,7 +189,7 @@ impl<T: Orbitals + WritableElement> Properties<T> {
         let one = OneBody::new(&molecule.space, lowest)?;
         let is_usual = !molecule.is_unrestricted();
         let natural = is_usual.then(|| natural_orbitals(&one, &molecule.integrals.irreps)).transpose()?;
-        let dipole = T::dipole_moment(molecule, &one)?;
+        let dipole = dipole_moment(molecule, &one)?;
         Ok(Properties { one, natural, dipole })
     }
 
@@ -195,7 +199,7 @@ impl<T: Orbitals + WritableElement> Properties<T> {
         folder: &Path,
         problem: &MoleculeProblem,
         lowest: &Array2<T>,
-        transitions: Option<&[Array4<f64>; 2]>,
+        transitions: Option<&[Array4<T>; 2]>,
     ) -> Result<PathBuf, Error> {
         let molecule = &problem.molecule;
         let one = self.one.in_all_orbitals(&molecule.window)?;

@@ -6,7 +6,8 @@
 
 use crate::Error;
 use crate::ci::{
-    CiSolution, DensityError, LeadingDeterminant, Molecule, OneBody, OrbitalNumber, SharpLevel, Space, density_products,
+    CiSolution, DensityError, LeadingDeterminant, Molecule, OneBody, OneElectron, OrbitalNumber, SharpLevel, Space,
+    density_products,
 };
 use crate::observable::{self, Averages, Observable};
 use crate::operator::{Charge, Product, SiteKind};
@@ -137,8 +138,8 @@ impl<T: Orbitals> MoleculeLevels<T> {
             let returned = states.rows().into_iter().take(level.returned);
             let leading = |row: ArrayView1<T>| LeadingDeterminant::list(space, &row, MOST_LEADING, LEAST_WEIGHT);
             self.leading.extend(returned.map(leading));
-            if wanted.molecule.dipole.is_some() {
-                self.dipoles.extend(T::dipole_moment(wanted.molecule, &OneBody::new(space, &states)?)?);
+            if wanted.molecule.has_dipole() {
+                self.dipoles.extend(dipole_moment(wanted.molecule, &OneBody::new(space, &states)?)?);
             }
         }
         if wanted.states {
@@ -171,11 +172,8 @@ pub(super) trait Orbitals: OrbitalNumber {
     /// Over complex orbitals there are none.
     fn averages(space: &Space, states: &ArrayRef2<Self>, observables: &[Observable]) -> Result<Averages, Error>;
 
-    /// The dipole moment; `None` without its integrals, which are over real orbitals.
-    ///
-    /// # Errors
-    /// A matrix of other orbitals.
-    fn dipole_moment(molecule: &Molecule, one: &OneBody<Self>) -> Result<Option<Vec<f64>>, DensityError>;
+    /// The integrals of the dipole, x, y and z, if there are any.
+    fn dipole(molecule: &Molecule) -> Option<&Vec<OneElectron<Self>>>;
 
     /// The rows of vectors.npz.
     fn rows(states: Array2<Self>) -> VectorRows;
@@ -186,8 +184,8 @@ impl Orbitals for f64 {
         averages(space, states, observables)
     }
 
-    fn dipole_moment(molecule: &Molecule, one: &OneBody) -> Result<Option<Vec<f64>>, DensityError> {
-        molecule.dipole_moment(one)
+    fn dipole(molecule: &Molecule) -> Option<&Vec<OneElectron>> {
+        molecule.dipole.as_ref()
     }
 
     fn rows(states: Array2<f64>) -> VectorRows {
@@ -200,13 +198,26 @@ impl Orbitals for Complex64 {
         if observables.is_empty() { Ok(Averages::default()) } else { Err(Error::ComplexOrbitals) }
     }
 
-    fn dipole_moment(_: &Molecule, _: &OneBody<Complex64>) -> Result<Option<Vec<f64>>, DensityError> {
-        Ok(None)
+    fn dipole(molecule: &Molecule) -> Option<&Vec<OneElectron<Complex64>>> {
+        molecule.complex_dipole.as_ref()
     }
 
     fn rows(states: Array2<Complex64>) -> VectorRows {
         VectorRows::Complex(states)
     }
+}
+
+/// The dipole moment in e a₀, x y z, of γ in the active orbitals; `None` without its integrals.
+///
+/// # Errors
+/// A matrix of other orbitals.
+pub(super) fn dipole_moment<T: Orbitals>(
+    molecule: &Molecule,
+    one: &OneBody<T>,
+) -> Result<Option<Vec<f64>>, DensityError> {
+    let whole = one.in_all_orbitals(&molecule.window)?;
+    let component = |one: &OneElectron<T>| one.expectation(&whole).map(|moment| moment.re_and_im().0);
+    T::dipole(molecule).map(|components| components.iter().map(component).collect()).transpose()
 }
 
 /// Averages of observables over some states, one per row, from their density matrices.

@@ -66,7 +66,7 @@ impl SlabPlan {
 impl RowsPlan {
     /// Its diagonal, a table.
     pub fn diagonal_element(&self) -> ElementFunctionText {
-        ElementFunctionText::stored_diagonal(self.rows)
+        ElementFunctionText::stored_diagonal(self.vector())
     }
 }
 

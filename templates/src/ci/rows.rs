@@ -15,7 +15,10 @@
 //! or which is not in the space. An element takes one gather of C and one of (pq|rs), usually both from the cache, so the
 //! number of elements matters, not of bytes. Every sum has a fixed order and nothing is atomic.
 //!
-//! With a `table`, the same text writes the elements of the first rows once, with their columns (12 bytes an element, no zeros), and a
+//! Over complex orbitals pairs of orbitals are ordered, values and vectors have two parts, real and imaginary side by side, and an element takes
+//! four multiplications with addition (8 flops) and two gathers of 16 bytes.
+//!
+//! With a `table`, the same text writes the elements of the first rows once, with their columns (12 bytes an element, 20 of complex ones, no zeros), and a
 //! product reads them: a quarter of the time of making them. Rows for which there is no room are made anew in the same launch.
 
 use super::FullCiPlanError;
@@ -23,7 +26,7 @@ use crate::exact::AT_ONCE;
 use crate::files;
 use crate::launch::{Access, Element, FINISH_THREADS, Launch, LaunchError, Number, Parameter, multiply_finish};
 use crate::prototype::{Declarations, Prototype, entries};
-use crate::text::{Cost, KernelText, TextError, render};
+use crate::text::{Cost, KernelText, TextError, prelude_of_numbers, render};
 use crate::{ScalarType, Warp};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -85,6 +88,9 @@ pub struct RowsPlan {
     /// Whether each spin has its own orbitals.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unrestricted: bool,
+    /// Whether orbitals, and with them vectors, are complex.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub complex: bool,
 }
 
 /// The rows whose elements stand in a table.
@@ -103,6 +109,8 @@ struct View<'a> {
     pairs: u64,
     /// The table of (pq|rr) with pq of a β electron.
     beta_repulsion: &'static str,
+    /// The type of integrals and elements.
+    number: &'static str,
     kernels: Declarations,
     cost: Cost,
 }
@@ -114,10 +122,25 @@ impl RowsPlan {
         if mean_run < LONG_RUN { 1 } else { 8 }
     }
 
-    /// Pairs of orbitals.
+    /// Pairs of orbitals, which over complex ones are ordered.
     pub fn pairs(&self) -> u64 {
         let orbitals = u64::from(self.orbitals);
-        orbitals * (orbitals + 1) / 2
+        if self.complex { orbitals * orbitals } else { orbitals * (orbitals + 1) / 2 }
+    }
+
+    /// Real parts of a number.
+    pub fn parts(&self) -> u64 {
+        if self.complex { 2 } else { 1 }
+    }
+
+    /// Real parts of a vector.
+    pub fn vector(&self) -> u64 {
+        self.parts() * self.rows
+    }
+
+    /// A table of integrals or elements.
+    fn numbers(&self, name: &str, access: Access, len: u64) -> Parameter {
+        Parameter::memory(name, Element::F64, access, self.parts() * len)
     }
 
     /// Returns an error that names the first invalid number.
@@ -136,6 +159,13 @@ impl RowsPlan {
         if self.blocks == 0 {
             return refuse("blocks", 0, "at least 1");
         }
+        if self.complex && self.scalar != ScalarType::F64 {
+            return refuse(
+                "bytes of a real part",
+                self.scalar.bytes() as u64,
+                "8, for tables of complex numbers are in double precision",
+            );
+        }
         if self.orbitals > 180 {
             return refuse("orbitals", u64::from(self.orbitals), "at most 180, for pairs are 15-bit numbers");
         }
@@ -147,7 +177,8 @@ impl RowsPlan {
         let (alpha, beta, counts) = (u64::from(self.alpha_strings), u64::from(self.beta_strings), &self.counts);
         let table = Parameter::table;
         let repulsion = self.pairs() * u64::from(self.orbitals);
-        let of_beta = self.unrestricted.then(|| table(BETA_REPULSION, Element::F64, repulsion));
+        let numbers = |name, len| self.numbers(name, Access::In, len);
+        let of_beta = self.unrestricted.then(|| numbers(BETA_REPULSION, repulsion));
         let all = vec![
             table("row_alpha", Element::U32, self.rows),
             table("row_beta", Element::U32, self.rows),
@@ -161,36 +192,36 @@ impl RowsPlan {
             table("alpha_single_start", Element::U64, alpha + 1),
             table("alpha_single", Element::U32, counts.singles[0]),
             table("alpha_pair", Element::U16, counts.singles[0]),
-            table("alpha_own", Element::F64, counts.singles[0]),
+            numbers("alpha_own", counts.singles[0]),
             table("alpha_double_start", Element::U64, alpha + 1),
             table("alpha_double", Element::U32, counts.doubles[0]),
-            table("alpha_value", Element::F64, counts.doubles[0]),
+            numbers("alpha_value", counts.doubles[0]),
             table("run_start", Element::U64, beta * u64::from(self.irreps) + 1),
             table("run_slot", Element::U16, counts.runs),
             table("run_first", Element::U64, counts.runs + 1),
             table("single_place", Element::U32, counts.singles[1]),
             table("beta_pair", Element::U16, counts.singles[1]),
-            table("beta_own", Element::F64, counts.singles[1]),
+            numbers("beta_own", counts.singles[1]),
             table("beta_double_start", Element::U64, beta + 1),
             table("beta_double", Element::U32, counts.doubles[1]),
-            table("beta_value", Element::F64, counts.doubles[1]),
+            numbers("beta_value", counts.doubles[1]),
             table("pair_irrep", Element::U16, self.pairs()),
-            table("coulomb", Element::F64, self.pairs() * self.pairs()),
-            table("repulsion", Element::F64, repulsion),
+            numbers("coulomb", self.pairs() * self.pairs()),
+            numbers("repulsion", repulsion),
         ];
         all.into_iter().chain(of_beta).collect()
     }
 
-    /// Bytes of an element in a table: value and column.
-    pub const ELEMENT_BYTES: u64 = 12;
+    /// Bytes of the column of an element in a table.
+    pub const COLUMN_BYTES: u64 = 4;
     /// Bytes of a row beside them: where it begins, and how many it has.
     pub const ROW_BYTES: u64 = 12;
     /// The elements of a row begin at multiples of so many: whole sectors of memory.
     pub const ROW_STEP: u64 = 8;
 
-    /// Bytes of the table of so many rows and elements.
-    pub fn kept_bytes(kept: KeptElements) -> u64 {
-        kept.rows * Self::ROW_BYTES + kept.elements * Self::ELEMENT_BYTES
+    /// Bytes of the table of so many rows and elements of so many real parts.
+    pub fn kept_bytes(kept: KeptElements, parts: u64) -> u64 {
+        kept.rows * Self::ROW_BYTES + kept.elements * (8 * parts + Self::COLUMN_BYTES)
     }
 
     /// All rows, where a table has room for them; about, since zeros are not known.
@@ -206,30 +237,29 @@ impl RowsPlan {
     fn kernels(&self, kept: KeptElements) -> [Prototype; 6] {
         let (rows, blocks) = (self.rows, u64::from(self.blocks));
         let out = |name: &str, len| Parameter::memory(name, Element::F64, Access::Out, len);
-        let diagonal = || Parameter::table("diagonal", Element::F64, rows);
+        let diagonal = || Parameter::table("diagonal", Element::F64, self.vector());
         // Memory has at least one element.
         let [kept_rows, elements] = [kept.rows, kept.elements].map(|len| len.max(1));
         let number = || Parameter::number("kept", Number::I64);
         let start = || Parameter::table("row_start", Element::U64, kept_rows);
         let mut vectors = vec![
             diagonal(),
-            Parameter::values("x", self.scalar, Access::In, rows),
-            Parameter::values("y", self.scalar, Access::Out, rows),
+            Parameter::values("x", self.scalar, Access::In, self.vector()),
+            Parameter::values("y", self.scalar, Access::Out, self.vector()),
             out("partials", blocks),
         ];
         if self.table {
-            let table = [("elements", Element::F64, elements), ("columns", Element::U32, elements)];
-            let table = table.map(|(name, element, len)| Parameter::table(name, element, len));
             vectors.extend([number(), start(), Parameter::table("row_length", Element::U32, rows)]);
-            vectors.extend(table);
+            vectors.push(self.numbers("elements", Access::In, elements));
+            vectors.push(Parameter::table("columns", Element::U32, elements));
         }
         let lengths = Parameter::memory("row_length", Element::U32, Access::Out, rows);
         let columns = Parameter::memory("columns", Element::U32, Access::Out, elements);
-        let filled = vec![number(), start(), out("elements", elements), columns];
+        let filled = vec![number(), start(), self.numbers("elements", Access::Out, elements), columns];
         [
             Prototype::new("multiply", self.and_tables(vectors)),
             multiply_finish(1, blocks, AT_ONCE as u64),
-            Prototype::new("diagonal_of_all", self.and_tables(vec![out("diagonal_out", rows)])),
+            Prototype::new("diagonal_of_all", self.and_tables(vec![out("diagonal_out", self.vector())])),
             Prototype::new("largest_row_sums", self.and_tables(vec![diagonal(), out("largest", blocks)])),
             Prototype::new("count_elements", self.and_tables(vec![lengths])),
             Prototype::new("fill_elements", self.and_tables(filled)),
@@ -277,16 +307,17 @@ impl RowsPlan {
         let (alpha, beta, counts) = (u64::from(self.alpha_strings), u64::from(self.beta_strings), &self.counts);
         let strings = alpha * (24 + 8 * u64::from(self.slots) + 2 * u64::from(self.up))
             + beta * (22 + 8 * u64::from(self.irreps) + 2 * u64::from(self.down));
-        let moves = counts.singles.iter().sum::<u64>() * 14 + counts.doubles.iter().sum::<u64>() * 12;
+        let value = 8 * self.parts();
+        let moves = counts.singles.iter().sum::<u64>() * (6 + value) + counts.doubles.iter().sum::<u64>() * (4 + value);
         let repulsions = if self.unrestricted { 2 } else { 1 };
-        let integrals = self.pairs() * (8 * (self.pairs() + repulsions * u64::from(self.orbitals)) + 2);
-        16 * self.rows + strings + moves + 10 * counts.runs + integrals + 8 * u64::from(self.blocks)
+        let integrals = self.pairs() * (value * (self.pairs() + repulsions * u64::from(self.orbitals)) + 2);
+        (8 + value) * self.rows + strings + moves + 10 * counts.runs + integrals + 8 * u64::from(self.blocks)
     }
 
-    /// A multiplication and an addition per element; C read once and σ written once, and a table with all elements read once.
+    /// A multiplication and an addition per element, of complex numbers four of each; C read once and σ written once, and a table with all elements read once.
     pub fn cost(&self) -> Cost {
-        let table = Self::kept_bytes(self.predicted_kept());
-        Cost { flops: 2.0 * self.elements as f64, bytes: (16 * self.rows + table) as f64 }
+        let (parts, table) = (self.parts(), Self::kept_bytes(self.predicted_kept(), self.parts()));
+        Cost { flops: (2 * parts * parts * self.elements) as f64, bytes: (16 * self.vector() + table) as f64 }
     }
 
     /// The CUDA text.
@@ -298,9 +329,10 @@ impl RowsPlan {
         let declarations = kernels.iter().collect();
         let view = View {
             plan: self,
-            prelude: self.warp.prelude(),
+            prelude: if self.complex { prelude_of_numbers(self.warp, true) } else { self.warp.prelude() },
             pairs: self.pairs(),
             beta_repulsion: if self.unrestricted { BETA_REPULSION } else { "repulsion" },
+            number: if self.complex { "c64" } else { "double" },
             kernels: declarations,
             cost: self.cost(),
         };

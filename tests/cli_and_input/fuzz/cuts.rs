@@ -37,7 +37,7 @@ fn integrals_operators_and_determinants() {
         cut(name, &committed(&format!("tests/data/ci/{name}")), |path| Integrals::read(path).ok());
     }
     let dipole = b"-0.5 1 1 0 0\n0.25 2 1 0 0\n1.75 0 0 0 0\n3.0 2 2 0 0\n0.0 0 0 0 0\n-1 1 1 0 0\n0.0 0 0 0 0\n";
-    cut("dipole", dipole, |path| OneElectron::read_dipole(path, 2, false).ok());
+    cut("dipole", dipole, |path| OneElectron::<f64>::read_dipole(path, 2, false).ok());
     let determinants = b"# determinants = 3\n1100 1010\n0110 1010\n0011 0101\n";
     cut("determinants", determinants, |path| {
         let space = Space::from_file(path).ok()?;

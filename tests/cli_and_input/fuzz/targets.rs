@@ -47,7 +47,7 @@ pub const ALL: [Named; 16] = [
             drop(Integrals::read_with(file, SymmetryKeys { orbsym: Orbsym::Pyscf, point_group: group }));
         })
     }),
-    ("dipole", || target(vec![text("dipole", DIPOLE)], |_, file| drop(OneElectron::read(file, 2)))),
+    ("dipole", || target(vec![text("dipole", DIPOLE)], |_, file| drop(OneElectron::<f64>::read(file, 2)))),
     ("determinants", || target(vec![text("determinants.txt", DETERMINANTS)], |_, file| drop(Space::from_file(file)))),
     ("matrix market", || {
         target(matrices(), |_, file| drop(MatrixSource::MatrixMarket(file.into()).read(Triangle::Full)))

@@ -83,7 +83,7 @@ struct SlabsMultiply {
 }
 
 pub(super) fn plan(request: &Request<'_>, shape: SlabShape) -> Result<Arc<dyn Multiply>, DirectError> {
-    let (source, target) = (Source::new(request.integrals, request.space), request.target());
+    let (source, target) = (Source::new(request), request.target());
     let cards = request.ranks.map_or((request.cards, false), |ranks| (ranks.count() as u32, true));
     let tables = tables(&source, target, shape, cards)?;
     let (plan, norm) = (tables.plan.clone(), tables.norm_bound);

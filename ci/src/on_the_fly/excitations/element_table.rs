@@ -1,7 +1,7 @@
 //! The way of one card that has room: the rows of [`super`], whose elements its kernels write into a table once.
 //!
 //! In: the set-up kernels' tables, a card's memory. Out: columns and values of the first rows, as many as there is room for beside the
-//! solver's vectors: 12 bytes an element, since values are sums of integrals and too many for a list. A product reads the table, and makes
+//! solver's vectors: 12 bytes an element (20 over complex orbitals), since values are sums of integrals and too many for a list. A product reads the table, and makes
 //! the other rows anew in the same launch.
 
 use super::super::super::error::CiError;
@@ -56,7 +56,7 @@ impl Way for ElementTableWay {
     fn estimate(&self, counted: &Counted<'_>, place: StorageTarget) -> Estimate {
         let made = super::super::estimate(counted, place);
         let (rows, elements) = (counted.space.len(), u64::try_from(counted.census.non_zeros).unwrap_or(u64::MAX));
-        let all = RowsPlan::kept_bytes(KeptElements { rows, elements });
+        let all = RowsPlan::kept_bytes(KeptElements { rows, elements }, counted.parts());
         let room = counted.room.saturating_sub(made.bytes).saturating_sub(place.free / SPARE);
         let kept = all.min(room);
         let share = kept as f64 / all.max(1) as f64;
@@ -138,13 +138,14 @@ pub(super) fn fill(
     let [counting, _] = plan.table_launches(KeptElements::default())?;
     let mut lengths = device.empty_buffer::<u32>(plan.rows as usize)?;
     kernel.launch(&counting, Arguments::new().write("row_length", &mut lengths).tables(tables))?;
-    let (starts, kept) = starts(&lengths.download()?, room.bytes(device));
+    let (starts, kept) = starts(&lengths.download()?, plan.parts(), room.bytes(device));
     tables.insert_buffer("row_length", lengths);
     tables.insert_count(KEPT, kept.rows);
     tables.insert_count(ELEMENTS, kept.elements);
     // Memory has at least one element.
     let length = kept.elements.max(1) as usize;
-    let (mut elements, mut columns) = (device.empty_buffer::<f64>(length)?, device.empty_buffer::<u32>(length)?);
+    let mut elements = device.empty_buffer::<f64>(plan.parts() as usize * length)?;
+    let mut columns = device.empty_buffer::<u32>(length)?;
     tables.upload(device, "row_start", if starts.is_empty() { vec![0] } else { starts })?;
     if kept.rows > 0 {
         let [_, filling] = plan.table_launches(kept)?;
@@ -158,14 +159,14 @@ pub(super) fn fill(
 }
 
 /// Where the elements of each row begin, of the rows that there is room for.
-fn starts(lengths: &[u32], room: u64) -> (Vec<u64>, KeptElements) {
+fn starts(lengths: &[u32], parts: u64, room: u64) -> (Vec<u64>, KeptElements) {
     let (mut starts, mut kept) = (Vec::new(), KeptElements::default());
     for length in lengths {
         let with = KeptElements {
             rows: kept.rows + 1,
             elements: kept.elements + u64::from(*length).next_multiple_of(RowsPlan::ROW_STEP),
         };
-        if RowsPlan::kept_bytes(with) > room {
+        if RowsPlan::kept_bytes(with, parts) > room {
             break;
         }
         starts.push(kept.elements);

@@ -6,7 +6,7 @@ use super::super::error::CiError;
 use super::super::estimate::{Estimate, StorageTarget};
 use super::super::matrix::{CiHamiltonian, THRESHOLD};
 use super::super::way::{Counted, NAME, NamedPlan, Once, Request, Source, Way};
-use super::device_tables::{self, THREADS};
+use super::device_tables::{self, DeviceTables, THREADS};
 use super::{OnTheFlyError, cores, estimate};
 use eigenforge_product::ranks::part_range;
 use eigenforge_product::sparse::Target;
@@ -66,7 +66,7 @@ impl Way for ExcitationsWay {
 /// Whether kernels make the rows of a space there.
 pub(super) fn kernels_fit(request: &Request<'_>) -> Fit {
     let refuses = |why: &str| Fit::Refuses(why.into());
-    match (request.space.is_complete(), request.is_on_card()) {
+    match (request.is_by_strings(), request.is_on_card()) {
         (true, _) => Fit::Foreign,
         (false, false) => refuses("for a card"),
         (false, true) if request.space.is_list() => refuses("a list of determinants, not all of a level"),
@@ -113,12 +113,19 @@ pub(super) fn plan(request: &Request<'_>, lanes: Option<u32>) -> Result<Arc<dyn 
     Ok(Arc::new(ExcitationsMultiply::new(request, lanes)?))
 }
 
+/// The plan and its tables.
+fn tables_of(source: &Source, target: Target, lanes: Option<u32>) -> Result<DeviceTables, OnTheFlyError> {
+    let Source { integrals, complex, space } = source;
+    match complex {
+        Some(complex) => device_tables::tables(&CiHamiltonian::new(complex, space, THRESHOLD)?, NAME, target, lanes),
+        None => device_tables::tables(&CiHamiltonian::new(integrals, space, THRESHOLD)?, NAME, target, lanes),
+    }
+}
+
 impl ExcitationsMultiply {
     pub(super) fn new(request: &Request<'_>, lanes: Option<u32>) -> Result<ExcitationsMultiply, OnTheFlyError> {
-        let (source, target) = (Source::new(request.integrals, request.space), request.target());
-        let hamiltonian = CiHamiltonian::new(&source.integrals, &source.space, THRESHOLD)?;
-        let device_tables::DeviceTables { mut plan, tables } =
-            device_tables::tables(&hamiltonian, NAME, target, lanes)?;
+        let (source, target) = (Source::new(request), request.target());
+        let DeviceTables { mut plan, tables } = tables_of(&source, target, lanes)?;
         if let Some(blocks) = request.ranks.and_then(|_| blocks_of_ranks(request)) {
             plan.blocks = blocks;
         }
@@ -133,8 +140,7 @@ impl ExcitationsMultiply {
     }
 
     fn again(&self) -> Result<TableList<'static>, OnTheFlyError> {
-        let hamiltonian = CiHamiltonian::new(&self.source.integrals, &self.source.space, THRESHOLD)?;
-        Ok(device_tables::tables(&hamiltonian, NAME, self.target, Some(self.plan.lanes))?.tables)
+        Ok(tables_of(&self.source, self.target, Some(self.plan.lanes))?.tables)
     }
 
     /// Rows that a block makes at once.
@@ -151,7 +157,7 @@ impl Multiply for ExcitationsMultiply {
     }
 
     fn dimension(&self) -> usize {
-        self.plan.rows as usize
+        self.plan.vector() as usize
     }
 
     fn shape(&self) -> String {
@@ -213,7 +219,7 @@ impl GeneratedKernels for ExcitationsMultiply {
         let (kernel, set_up) = (compile()?, self.plan.set_up_launches()?);
         set_up.iter().try_for_each(|launch| kernel.check(launch))?;
         let mut tables = NamedTables::uploaded(device, self.tables.take(|| self.again())?)?;
-        let mut diagonal = device.spread_buffer::<f64>(self.plan.rows as usize)?;
+        let mut diagonal = device.spread_buffer::<f64>(self.plan.vector() as usize)?;
         kernel.launch(&set_up[0], Arguments::new().write("diagonal_out", &mut diagonal).tables(&tables))?;
         let diagonal = ElementArgument::Memory(Arc::new(diagonal));
         tables.insert("diagonal", diagonal.clone());
@@ -229,7 +235,7 @@ impl GeneratedKernels for ExcitationsMultiply {
     }
 
     fn traffic(&self) -> Traffic {
-        Traffic::Copies(self.plan.rows as usize, ScalarType::F64, "multiply")
+        Traffic::Copies(self.plan.vector() as usize, ScalarType::F64, "multiply")
     }
 
     fn rows_of_card(&self, _: &Launch, card: usize, cards: usize) -> Option<Vec<Range<usize>>> {
@@ -238,7 +244,8 @@ impl GeneratedKernels for ExcitationsMultiply {
             return None;
         }
         let share = part_range(blocks, card, cards);
-        let bound = |block: usize| (block * self.of_block()).min(rows);
+        let parts = self.plan.parts() as usize;
+        let bound = |block: usize| parts * (block * self.of_block()).min(rows);
         Some(once(bound(share.start)..bound(share.end)).collect())
     }
 }
