@@ -71,6 +71,8 @@ def density_matrices(
     space: tuple[int, int, int], vectors: NDArray[np.float64], two_body: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None]: ...
 
+def spin_squares(space: tuple[int, int, int], vectors: NDArray[np.float64]) -> list[float]: ...
+
 class ProblemText:
     notes: list[str]
     folder: Path | None

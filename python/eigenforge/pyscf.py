@@ -1,7 +1,7 @@
 """Full CI for PySCF: a solver for ``mcscf.CASCI`` and ``mcscf.CASSCF``.
 
 ``mc = mcscf.CASSCF(mf, 6, 6); mc.fcisolver = eigenforge.pyscf.FCISolver(mol)``. States, products with H of given
-vectors and density matrices of a state are eigenforge's, in PySCF's order and signs; ⟨S²⟩, transition densities, and all of it in spaces below
+vectors, density matrices and ⟨S²⟩ of a state are eigenforge's, in PySCF's order and signs; transition densities, and all of it in spaces below
 ``MUCH`` determinants, are PySCF's own.
 """
 
@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pyscf import ao2mo, symm
 from pyscf.fci import cistring, direct_spin1
-from pyscf.fci.spin_op import spin_square
 
-from ._eigenforge import FullCi, density_matrices
+from ._eigenforge import FullCi, density_matrices, spin_squares
 from .errors import InputError, NotConvergedWarning
 from .model import Model, molecule
 from .results import Result
@@ -143,6 +142,15 @@ class FCISolver(direct_spin1.FCISolver):  # type: ignore[misc]
         start = np.asarray(vector, np.float64).reshape(shape)
         return start if np.isfinite(start).all() and start.any() else None
 
+    def spin_square(self, fcivec: Any, norb: int, nelec: Any) -> tuple[float, float]:
+        """⟨S²⟩ and 2S + 1 of that S."""
+        space = self._space(norb, nelec)
+        if space is None:
+            square, multiplicity = super().spin_square(fcivec, norb, nelec)
+            return float(square), float(multiplicity)
+        square = float(np.vdot(fcivec, fcivec)) * spin_squares(space, np.reshape(fcivec, (1, -1)))[0]
+        return square, 2.0 * np.sqrt(square + 0.25)
+
     def make_rdm1s(self, fcivec: Any, norb: int, nelec: Any, link_index: Any = None) -> Any:
         """γ_pq = ⟨q† p⟩ of ↑ and of ↓."""
         space = self._space(norb, nelec)
@@ -197,7 +205,7 @@ class FCISolver(direct_spin1.FCISolver):  # type: ignore[misc]
             states = [_pyscf_order(vector, self.result.basis, norb, up, down) for vector in self.result.vectors]
             found = list(zip(self.result.energies.tolist(), states, strict=True))
             if penalised:
-                found = [(energy, state) for energy, state in found if abs(spin_square(state, norb, (up, down))[0] - wanted) < SPIN]
+                found = [(energy, state) for energy, state in found if abs(self.spin_square(state, norb, (up, down))[0] - wanted) < SPIN]
             if len(found) >= roots or not penalised and count == size:
                 chosen = found[:roots]
                 return [energy for energy, _ in chosen], [state for _, state in chosen]

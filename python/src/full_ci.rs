@@ -5,7 +5,7 @@
 use crate::calls::long;
 use crate::errors::input_error;
 use eigenforge::Error;
-use eigenforge::ci::{Integrals, OneBody, Space, TwoBody, full_ci};
+use eigenforge::ci::{Integrals, OneBody, Space, TwoBody, full_ci, spins};
 use eigenforge::runtime::solvers::{Preconditioner, SolveOptions, Solver, StopReason, solve};
 use eigenforge::runtime::{Device, DeviceError, ElementFunction, LinearOperator, Vector};
 use eigenforge_product::Hamiltonian;
@@ -144,4 +144,16 @@ pub(crate) fn density_matrices<'py>(
         Ok((one, two))
     })?;
     Ok((one.alpha.into_pyarray(py), one.beta.into_pyarray(py), two.map(|two| two.values.into_pyarray(py))))
+}
+
+/// ⟨S²⟩ of each row of `vectors`, of length 1.
+#[pyfunction]
+pub(crate) fn spin_squares(
+    py: Python<'_>,
+    counts: (usize, usize, usize),
+    vectors: PyReadonlyArray2<'_, f64>,
+) -> PyResult<Vec<f64>> {
+    let ((orbitals, up, down), vectors) = (counts, vectors.as_array());
+    let found = long(py, || Ok(spins(&space(orbitals, up, down)?, &vectors)?))?;
+    Ok(found.iter().map(|spin| spin.square).collect())
 }

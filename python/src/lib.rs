@@ -51,7 +51,7 @@ mod _eigenforge {
     #[pymodule_export]
     use super::{
         command,
-        full_ci::{FullCi, density_matrices},
+        full_ci::{FullCi, density_matrices, spin_squares},
         lattice::LatticeData,
         multiply::Multiply,
         operator::{HermitianConjugate, Operator, c, cdag, chirality, n, operator, products, sdots, sum},
