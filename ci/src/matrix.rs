@@ -123,7 +123,15 @@ struct Pair {
 /// The matrix of H in a space, without the core energy; elements up to `threshold` times [`Integrals::unit`] (see
 /// [`THRESHOLD`]) are dropped.
 pub fn matrix<T: OrbitalNumber>(integrals: &Integrals<T>, space: &Space, threshold: f64) -> Result<Csr, MatrixError> {
+    check(integrals, space.orbitals(), None)?;
+    check_rows(space)?;
     CiHamiltonian::new(integrals, space, threshold)?.matrix()
+}
+
+/// Checks that 32 bits tell the rows apart.
+fn check_rows(space: &Space) -> Result<u64, MatrixError> {
+    let rows = space.len();
+    if rows > u64::from(u32::MAX) { Err(MatrixError::Rows { rows }) } else { Ok(rows) }
 }
 
 /// Checks that integrals fit a space of so many orbitals, and that they keep its irreps where it has a single one.
@@ -297,10 +305,7 @@ impl<T: OrbitalNumber> CiHamiltonian<T> {
 
     /// Some of its rows; the others are empty.
     pub(super) fn matrix_of(&self, wanted: Range<usize>) -> Result<Csr, MatrixError> {
-        let rows = self.space.len();
-        if rows > u64::from(u32::MAX) {
-            return Err(MatrixError::Rows { rows });
-        }
+        let rows = check_rows(&self.space)?;
         Device::cpu().check_memory(&format!("row lengths of {rows} determinants"), 16 * rows)?;
         let start = starts(&self.lengths_of(&wanted));
         let non_zeros = start[rows as usize];

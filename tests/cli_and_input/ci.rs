@@ -459,7 +459,7 @@ fn complex_orbitals() {
         ("format = \"symmetric\"\n", "format = \"symmetric\" needs real orbitals"),
         ("basis = \"csf\"\n", "basis = \"csf\" needs real orbitals"),
         ("two_s = 0\n", "`two_s` needs real orbitals"),
-        ("dipole = \"turned.FCIDUMP\"\n", "in a file of one-electron operators"),
+        ("dipole = \"turned.FCIDUMP\"\n", "line 1: `&FCI` is not a number"),
         (
             "dipole = \"imaginary.dipole\"\n",
             "line 1: h(1, 1) = (5e-1,1e-1) of a one-electron operator equals its conjugate",

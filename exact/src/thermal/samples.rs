@@ -59,7 +59,7 @@ pub struct SectorTrace {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TraceSample {
     chain: KrylovChain,
-    /// Of pure states Re ⟨v_a|A|v_b⟩ at a · steps + b of each operator, v the vectors of the chain.
+    /// Of pure states Re ⟨v_a|A + A†|v_b⟩ / 2 at a · vectors + b of each operator, v the vectors of the chain.
     #[serde(default)]
     elements: Vec<Vec<f64>>,
     /// The states that it stands for.
@@ -208,11 +208,13 @@ impl Model {
     }
 }
 
-/// Re ⟨v_a|A|v_b⟩.
+/// Re (⟨v_a|A|v_b⟩ + ⟨v_b|A|v_a⟩) / 2, which is all that the average in a state of real coefficients has of A.
 fn elements_of(action: &Action<'_>, vectors: &[Vec<Complex64>]) -> Vec<f64> {
     let images: Vec<Vec<Complex64>> = vectors.iter().map(|vector| action.applied(vector)).collect();
     let row = |own: &Vec<Complex64>| images.iter().map(|image| inner(own, image)).collect::<Vec<f64>>();
-    vectors.par_iter().flat_map_iter(row).collect()
+    let (all, elements): (usize, Vec<f64>) = (vectors.len(), vectors.par_iter().flat_map_iter(row).collect());
+    let pairs = (0..all).flat_map(|a| (0..all).map(move |b| (a, b)));
+    pairs.map(|(a, b)| 0.5 * (elements[a * all + b] + elements[b * all + a])).collect()
 }
 
 /// Σ a b, in parts of the same length whatever the threads.

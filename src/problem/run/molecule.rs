@@ -7,8 +7,8 @@ use super::transitions::Transitions;
 use super::{BringVectors, WriteFile};
 use crate::Error;
 use crate::ci::{
-    CiProblem, CiSolution, CiSpec, Molecule, NaturalOrbitals, OneBody, Space, SpinTwoBody, Strings, TwoBody, natural_orbitals,
-    write_densities,
+    CiProblem, CiSolution, CiSpec, Molecule, NaturalOrbitals, OneBody, Space, SpinTwoBody, Strings, TwoBody,
+    natural_orbitals, write_densities,
 };
 use crate::input::SolveSpec;
 use crate::problem::{MoleculeProblem, Problem};

@@ -18,8 +18,8 @@
 //! Over complex orbitals pairs of orbitals are ordered, values and vectors have two parts, real and imaginary side by side, and an element takes
 //! four multiplications with addition (8 flops) and two gathers of 16 bytes.
 //!
-//! With a `table`, the same text writes the elements of the first rows once, with their columns (12 bytes an element, 20 of complex ones, no zeros), and a
-//! product reads them: a quarter of the time of making them. Rows for which there is no room are made anew in the same launch.
+//! With a `table`, the same text writes the elements of the first rows once, with their columns (12 bytes an element, 20 of complex ones,
+//! no zeros), and a product reads them: a quarter of the time of making them. Rows for which there is no room are made anew in the same launch.
 
 use super::FullCiPlanError;
 use crate::exact::AT_ONCE;
@@ -105,6 +105,8 @@ pub struct KeptElements {
 #[derive(Serialize)]
 struct View<'a> {
     plan: &'a RowsPlan,
+    /// What a plan over real orbitals does not write.
+    complex: bool,
     prelude: String,
     pairs: u64,
     /// The table of (pq|rr) with pq of a β electron.
@@ -314,7 +316,8 @@ impl RowsPlan {
         (8 + value) * self.rows + strings + moves + 10 * counts.runs + integrals + 8 * u64::from(self.blocks)
     }
 
-    /// A multiplication and an addition per element, of complex numbers four of each; C read once and σ written once, and a table with all elements read once.
+    /// A multiplication and an addition per element, of complex numbers four of each; C read once and σ written once, and a table with all
+    /// elements read once.
     pub fn cost(&self) -> Cost {
         let (parts, table) = (self.parts(), Self::kept_bytes(self.predicted_kept(), self.parts()));
         Cost { flops: (2 * parts * parts * self.elements) as f64, bytes: (16 * self.vector() + table) as f64 }
@@ -329,6 +332,7 @@ impl RowsPlan {
         let declarations = kernels.iter().collect();
         let view = View {
             plan: self,
+            complex: self.complex,
             prelude: if self.complex { prelude_of_numbers(self.warp, true) } else { self.warp.prelude() },
             pairs: self.pairs(),
             beta_repulsion: if self.unrestricted { BETA_REPULSION } else { "repulsion" },
