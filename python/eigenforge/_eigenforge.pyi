@@ -70,7 +70,6 @@ class FullCi:
 def density_matrices(
     space: tuple[int, int, int], vectors: NDArray[np.float64], two_body: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None]: ...
-
 def spin_squares(space: tuple[int, int, int], vectors: NDArray[np.float64]) -> list[float]: ...
 
 class ProblemText:

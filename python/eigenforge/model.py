@@ -216,8 +216,8 @@ class Model:
         return _checked(Result(report, arrays, [*problem.notes, *remarks]), problem.folder)
 
     def spectrum(self, *, device: str = "auto", **keys: Any) -> Result:
-        """Spectral functions; keys are those of ``[spectrum]``, and ``checkpoint``, ``checkpoint_every``, ``resume`` and ``progress`` as of
-        :meth:`solve`."""
+        """Spectral functions, of molecules too; keys are those of ``[spectrum]``, and ``checkpoint``, ``checkpoint_every``, ``resume``
+        and ``progress`` as of :meth:`solve`."""
         return self._curves("spectrum", device, keys)
 
     def thermal(self, *, device: str = "auto", **keys: Any) -> Result:
@@ -225,16 +225,17 @@ class Model:
         return self._curves("thermal", device, keys)
 
     def evolve(self, *, device: str = "auto", **keys: Any) -> Result:
-        """A state in time, with ``dmrg`` a matrix-product state; keys are those of ``[evolve]``, and those of :meth:`spectrum`."""
+        """A state in time, with ``dmrg`` a matrix-product state, of which ``vectors=True`` keeps the last for :meth:`Result.save`; keys are
+        those of ``[evolve]``, and those of :meth:`spectrum`."""
         return self._curves("evolve", device, keys)
 
     def _curves(self, verb: str, device: str, keys: dict[str, Any]) -> Result:
         checkpoint, progress = keys.pop("checkpoint", None), keys.pop("progress", None)
-        every, resume = keys.pop("checkpoint_every", 30.0), keys.pop("resume", False)
+        every, resume, vectors = keys.pop("checkpoint_every", 30.0), keys.pop("resume", False), keys.pop("vectors", False)
         model = self.section(verb, **keys) if keys else self
         problem = model._problem(verb)
         with _shown(progress) as call:
-            options = _options(device, False, checkpoint, every, resume, None, call)
+            options = _options(device, vectors, checkpoint, every, resume, None, call)
             report, remarks = problem.curves(verb, options)
         return _checked(Result(report, None, remarks), problem.folder)
 

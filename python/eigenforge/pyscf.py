@@ -195,9 +195,9 @@ class FCISolver(direct_spin1.FCISolver):  # type: ignore[misc]
         norb, up, down = space
         size = comb(norb, up) * comb(norb, down)
         penalised = hasattr(self, "ss_penalty")
-        wanted = getattr(self, "ss_value", None)
-        if penalised and wanted is None:
-            wanted = (up - down) / 2 * ((up - down) / 2 + 1)
+        wanted = (up - down) / 2 * ((up - down) / 2 + 1)
+        if getattr(self, "ss_value", None) is not None:
+            wanted = float(self.ss_value)
         count = min(size, roots)
         while True:
             self.result = model.solve(device=self.device, vectors=True, states=count, **keys)

@@ -18,7 +18,7 @@ use eigenforge::runtime::Device;
 use eigenforge::runtime::jit::Overrides;
 use eigenforge::runtime::machine::Machine;
 use eigenforge::sparse::{Csr, NumberKind};
-use eigenforge::spectrum::spectrum;
+use eigenforge::spectrum::{molecule_spectrum, spectrum};
 use eigenforge::thermal::thermal;
 use num_complex::Complex64;
 use numpy::PyReadonlyArray1;
@@ -265,10 +265,20 @@ impl ProblemText {
     /// Makes the curves of a verb.
     fn curves(&self, py: Python<'_>, verb: &str, options: RunOptions) -> PyResult<(Report, Vec<String>)> {
         let told = Arc::new(Told::default());
-        let context = options.context(py, &told);
+        let (context, vectors) = (options.context(py, &told), options.vectors == Some(true));
         let found = long(py, || {
-            if let (InputFile::Dmrg(file), "evolve") = (&self.file, verb) {
-                return curves(chain_evolution(file, &context)?);
+            match (&self.file, verb) {
+                (InputFile::Dmrg(file), "evolve") => {
+                    let mut file = file.clone();
+                    file.model.output.vectors |= vectors;
+                    return curves(chain_evolution(&file, &context)?);
+                }
+                (file, _) if vectors => {
+                    let why = "only matrix-product states are kept at the end: leave vectors out, or add dmrg";
+                    return Err(Error::not_of_family(Family::from_file(file), "vectors of a curve", why));
+                }
+                (InputFile::Ci(file), "spectrum") => return curves(molecule_spectrum((**file).clone(), &context)?),
+                _ => {}
             }
             let file = self.lattice(verb)?.clone();
             match verb {

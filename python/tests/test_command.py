@@ -88,7 +88,8 @@ def test_options_of_runs_are_arguments_of_calls():
     missing = {renamed.get(option, option.replace("-", "_")) for option in verbs["solve"] if option not in keys | others} - known
     assert not missing, f"options of solve without an argument: {missing}"
     curves = {"device", "checkpoint", "checkpoint-every", "resume"}
-    assert all(set(verbs[verb]) - others == curves for verb in ("spectrum", "thermal", "evolve"))
+    assert all(set(verbs[verb]) - others == curves for verb in ("spectrum", "thermal"))
+    assert set(verbs["evolve"]) - others == curves | {"vectors"}
 
 
 def test_curves_are_saved_and_go_on(tmp_path):
@@ -101,12 +102,25 @@ def test_curves_are_saved_and_go_on(tmp_path):
         ring.thermal(temperatures=[1.0], resume=True)
 
 
-def test_chains_evolve_as_vectors_do():
+def test_chains_evolve_as_vectors_do(tmp_path):
     chain = ef.Model(ef.Lattice.chain(6), name="heisenberg", j=1.0).sector(two_sz=0)
     keys = {"start": {"levels": [0, 1] * 3}, "until": 0.4, "times": 3, "record": ["sz"], "device": "cpu"}
     exact, found = chain.evolve(**keys), chain.dmrg(states=16).evolve(**keys)
     assert np.allclose(found.averages[0]["values"], exact.averages[0]["values"], atol=1e-5)
     assert found.chain.cut_entropies.shape == (3, 5)
+    chain.dmrg(states=16).evolve(vectors=True, **keys).save(tmp_path)
+    later = chain.dmrg(states=16).evolve(**{**keys, "start": {"vectors": str(tmp_path / "mps.npz")}, "until": 0.2})
+    there = chain.evolve(**{**keys, "until": 0.6})
+    assert np.allclose(later.averages[0]["values"][-1], there.averages[0]["values"][-1], atol=1e-5)
+    with pytest.raises(ef.InputError, match="matrix-product states"):
+        chain.evolve(vectors=True, **keys)
+
+
+def test_molecules_have_spectra(root):
+    molecule = ef.molecule(root / "tests/data/ci/H2_sto3g_0.74.FCIDUMP")
+    found = molecule.spectrum(of="remove_up", omega={"from": -2.0, "to": 0.0, "points": 201}, device="cpu")
+    # One electron of each spin, of which one leaves.
+    assert abs(found.curves[0]["moments"][0] - 1.0) < 1e-12
 
 
 def test_what_is_refused(tmp_path):
