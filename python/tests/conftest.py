@@ -1,6 +1,7 @@
 """Where the project is, for tests of the installed package."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -18,3 +19,11 @@ def root() -> Path:
 def command() -> list[str]:
     """The command of the same environment."""
     return [str(Path(sys.executable).parent / "eigenforge")]
+
+
+@pytest.fixture(autouse=True)
+def heeds_ctrl_c():
+    """A shell starts what runs in the background with Ctrl-C ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -141,7 +141,8 @@ def test_what_is_refused(tmp_path):
 
 
 def test_ctrl_c_ends_a_verb():
-    ring = ef.Model(ef.Lattice.chain(20, boundary="periodic"), name="heisenberg", j=1.0).sector(two_sz=0)
+    ring = ef.Model(ef.Lattice.chain(24, boundary="periodic"), name="heisenberg", j=1.0).sector(two_sz=0)
+    # A quarter of a minute on two cores.
     endless = ring.section("solve", solver="lobpcg", tolerance=1e-15, max_iterations=10**6)
     threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     started = time.monotonic()
