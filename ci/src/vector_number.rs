@@ -9,6 +9,9 @@ use num_complex::Complex64;
 /// Numbers per register, and real ones per cache line.
 pub(super) const LANES: usize = 8;
 
+/// Eight rows of eight real parts.
+pub(super) type Square = [[f64; LANES]; LANES];
+
 /// A number of vectors.
 pub(super) trait VectorNumber: OrbitalNumber + 'static {
     /// Real parts.
@@ -29,8 +32,11 @@ pub(super) trait VectorNumber: OrbitalNumber + 'static {
     /// Eight numbers by their lanes.
     fn lanes(number: impl Fn(usize) -> Self) -> Self::Lanes;
 
-    /// The number of a lane.
-    fn lane(lanes: &Self::Lanes, lane: usize) -> Self;
+    /// Eight rows of numbers, a row a lane, as eight lines of lanes; `transpose` is that of real parts.
+    fn lines(rows: &[[Self; LANES]; LANES], transpose: impl Fn(&Square) -> Square) -> [Self::Lanes; LANES];
+
+    /// Eight lines of lanes as eight rows of numbers, a row a lane.
+    fn rows(lines: &[Self::Lanes; LANES], transpose: impl Fn(&Square) -> Square) -> [[Self; LANES]; LANES];
 
     /// Adds a number to that of a lane.
     fn add_to_lane(self, lanes: &mut Self::Lanes, lane: usize);
@@ -63,8 +69,13 @@ impl VectorNumber for f64 {
     }
 
     #[inline(always)]
-    fn lane(lanes: &[f64; LANES], lane: usize) -> f64 {
-        lanes[lane]
+    fn lines(rows: &Square, transpose: impl Fn(&Square) -> Square) -> Square {
+        transpose(rows)
+    }
+
+    #[inline(always)]
+    fn rows(lines: &Square, transpose: impl Fn(&Square) -> Square) -> Square {
+        transpose(lines)
     }
 
     #[inline(always)]
@@ -106,8 +117,16 @@ impl VectorNumber for Complex64 {
     }
 
     #[inline(always)]
-    fn lane(lanes: &[[f64; LANES]; 2], lane: usize) -> Complex64 {
-        Complex64::new(lanes[0][lane], lanes[1][lane])
+    fn lines(rows: &[[Complex64; LANES]; LANES], transpose: impl Fn(&Square) -> Square) -> [[[f64; LANES]; 2]; LANES] {
+        let re = transpose(&rows.map(|row| row.map(|number| number.re)));
+        let im = transpose(&rows.map(|row| row.map(|number| number.im)));
+        std::array::from_fn(|line| [re[line], im[line]])
+    }
+
+    #[inline(always)]
+    fn rows(lines: &[[[f64; LANES]; 2]; LANES], transpose: impl Fn(&Square) -> Square) -> [[Complex64; LANES]; LANES] {
+        let (re, im) = (transpose(&lines.map(|line| line[0])), transpose(&lines.map(|line| line[1])));
+        std::array::from_fn(|lane| std::array::from_fn(|k| Complex64::new(re[lane][k], im[lane][k])))
     }
 
     #[inline(always)]

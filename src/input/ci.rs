@@ -9,6 +9,8 @@ use crate::ci::{
 };
 use crate::sparse::FormatName;
 
+/// What `active` is.
+const ACTIVE: &str = "a list of orbitals of the file, from 1, as [4, 5, 8, 9]; for the lowest of them `orbitals` and `frozen` take numbers";
 const SPACES: [(&str, Option<usize>); 5] =
     [("fci", None), ("cis", Some(1)), ("cisd", Some(2)), ("cisdt", Some(3)), ("cisdtq", Some(4))];
 
@@ -38,7 +40,7 @@ pub(super) fn read(section: Section<'_>, is_chain: bool) -> Option<(CiSpec, Opti
         two_s: section.integer("two_s").map(|two_s| two_s.value),
         frozen: section.count("frozen", 0).map_or(0, |frozen| frozen.value),
         orbitals: section.count("orbitals", 1).map(|orbitals| orbitals.value),
-        active: section.counts("active", 1).map(|active| active.value),
+        active: section.listed_counts("active", 1, ACTIVE).map(|active| active.value),
         two_sz: section.integer("two_sz").map(|two_sz| two_sz.value),
         irrep: irrep(&section),
         symmetry: symmetry_keys(&section),

@@ -561,6 +561,15 @@ impl<'a> Section<'a> {
         Some(Placed { value: counts, span: value.span() })
     }
 
+    /// A list of whole numbers at least `least`, where one number alone would be read as how many.
+    pub(super) fn listed_counts(&self, key: &'static str, least: usize, expected: &str) -> Option<Placed<Vec<usize>>> {
+        if let Some(value) = self.get(key).filter(|value| matches!(value.get_ref(), DeValue::Integer(_))) {
+            self.wrong_type(key, expected, value);
+            return None;
+        }
+        self.counts(key, least)
+    }
+
     /// A word, or a list of words.
     pub(super) fn words(&self, key: &'static str, expected: &str) -> Option<Placed<Vec<Placed<&'a str>>>> {
         let value = self.get(key)?;

@@ -58,7 +58,7 @@ impl ChainRecord {
         let end = self.search.sweeps.len().saturating_sub(1).max(1) as f64;
         let mut chart = ChartBuilder::on(area)
             .margin(16)
-            .caption(format!("{model}: sweeps"), ("sans-serif", 20))
+            .caption(format!("{model}: sweeps, lowest energy {lowest:.8}"), ("sans-serif", 20))
             .x_label_area_size(44)
             .y_label_area_size(72)
             .build_cartesian_2d(0.0..end, range.log_scale())?;
@@ -66,14 +66,18 @@ impl ChainRecord {
             .configure_mesh()
             .light_line_style(WHITE)
             .x_desc("sweep")
-            .y_desc(format!("energy{unit}, discarded weight"))
+            .y_desc(format!("above the lowest energy{unit}; discarded weight"))
             .x_label_formatter(&|x| integer_label(*x))
             .y_label_formatter(&|y| format!("{y:.0e}"))
             .label_style(("sans-serif", 14))
             .draw()?;
         for (points, colour, name) in [(above, BLUE, "energy above the lowest"), (discarded, RED, "discarded weight")] {
+            // The lowest sweep has no place on the axis; a line across it would show one.
+            for run in points.chunk_by(|before, after| after.0 - before.0 == 1.0) {
+                chart.draw_series(LineSeries::new(run.to_vec(), colour.stroke_width(2)).point_size(3))?;
+            }
             chart
-                .draw_series(LineSeries::new(points, colour.stroke_width(2)).point_size(3))?
+                .draw_series(LineSeries::new(std::iter::empty(), colour.stroke_width(2)))?
                 .label(name)
                 .legend(move |(x, y)| stroke((x, y), colour.stroke_width(2)));
         }
@@ -117,9 +121,9 @@ impl ChainRecord {
         }
         let mut weight = Axis::new("discarded weight");
         (weight.includes, weight.least) = (vec![0.0], Some(0.0));
-        let mut energy = Axis::new(format!("energy{unit}"));
+        let mut energy = Axis::new(format!("above the lowest energy{unit}"));
         energy.includes = vec![0.0];
-        chart(area, &format!("above {least:.10}"), [&weight, &energy], &series).map_err(|error| error.to_string())?;
+        chart(area, &format!("lowest {least:.10}"), [&weight, &energy], &series).map_err(|error| error.to_string())?;
         Ok(())
     }
 

@@ -171,7 +171,7 @@ fn tick_text(tick: f64, step: f64, step_power: i32, largest: f64) -> String {
     if tick.abs() < 0.5 * step {
         return "0".into();
     }
-    if (-4..6).contains(&size) && step_power >= -12 {
+    if (-3..6).contains(&size) && step_power >= -12 {
         return format!("{tick:.*}", (-step_power).max(0) as usize).replace('-', "−");
     }
     let digits = (size - step_power).clamp(0, 15) as usize;

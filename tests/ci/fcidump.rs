@@ -100,6 +100,9 @@ fn blocks_of_unrestricted_files() {
     refused(&file(&[0, 1, 2, 3, 4], "0.9 0 0 0 0\n0.1 1 1 0 0\n"), &["line 16", "after the core energy (line 15)"]);
     refused(&file(&[0, 1, 2, 3, 4], ""), &["without a core energy"]);
     refused(&file(&[0, 1, 2, 3, 4], "1.0 1 1 0 0\n"), &["block 6", "the core energy"]);
+    // Blocks of both spins without IUHF=1.
+    let blocks = "0.5 1 1 1 1\n0.0 0 0 0 0\n0.6 1 1 1 1\n0.0 0 0 0 0\n";
+    refused(&format!("&FCI NORB=1,NELEC=1\n&END\n{blocks}"), &["lines 3 and 5", "(1 1|1 1)", "line 4", "IUHF=1"]);
     // A file of one set of orbitals that says IUHF=1.
     refused("&FCI NORB=1,NELEC=1,IUHF=1\n&END\n0.5 1 1 1 1\n-1.0 1 1 0 0\n0.7 0 0 0 0\n", &["line 4", "block 1"]);
 }

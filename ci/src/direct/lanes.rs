@@ -7,7 +7,9 @@
 use super::super::vector_number::{LANES, VectorNumber};
 use super::alpha::Lane;
 use super::beta::{Beta, Single};
+use super::transpose;
 use multiversion::multiversion;
+use multiversion::target::match_target;
 
 /// Eight lanes in a cache line; of complex numbers two lines.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +29,15 @@ pub(super) fn pack<T: VectorNumber, const M: usize>(x: &[f64], lanes: &[Lane], m
             let row = &rows[lane][T::PARTS * block * LANES..][..T::PARTS * LANES];
             std::array::from_fn(|k| T::read(row, k) * signs[lane])
         });
-        for (k, to) in to.iter_mut().enumerate() {
-            to[m].0 = T::lanes(|lane| from[lane][k]);
+        let lines = T::lines(&from, |rows| {
+            match_target! {
+                // SAFETY: this version runs where there is AVX-512.
+            "x86_64+avx512f" => unsafe { transpose::transpose_registers(rows) },
+                _ => transpose::transpose_numbers(rows),
+            }
+        });
+        for (to, line) in to.iter_mut().zip(lines) {
+            to[m].0 = line;
         }
     }
     let whole = len - rest.len();
@@ -150,8 +159,14 @@ fn scatter<T: VectorNumber>(
     height: usize,
     rows: &mut [&mut [f64]],
 ) {
-    for (k, lane) in lanes.iter().enumerate() {
-        let turned: [T; LANES] = std::array::from_fn(|row| T::lane(&block[row], k));
+    let turned = T::rows(block, |lines| {
+        match_target! {
+            // SAFETY: this version runs where there is AVX-512.
+        "x86_64+avx512f" => unsafe { transpose::transpose_registers(lines) },
+            _ => transpose::transpose_numbers(lines),
+        }
+    });
+    for (lane, turned) in lanes.iter().zip(&turned) {
         let out = &mut rows[lane.row as usize][T::PARTS * start..][..T::PARTS * height];
         let add = |out: &mut [f64], row: usize| (T::read(out, row) + turned[row]).write(out, row);
         match out.get_mut(..T::PARTS * LANES) {

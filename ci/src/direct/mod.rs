@@ -56,6 +56,7 @@ mod fields;
 mod lanes;
 mod product;
 mod slabs;
+mod transpose;
 
 use super::error::CiError;
 use super::integrals::Integrals;

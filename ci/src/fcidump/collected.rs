@@ -65,6 +65,11 @@ impl<T: OrbitalNumber> Collected<T> {
         };
         let value = T::from_complex(entry.value);
         put(list, places, value, &entry, line).map_err(|error| match error {
+            FcidumpError::Conflict { first, second, name, .. }
+                if !unrestricted && (first..second).contains(&self.core_line) =>
+            {
+                FcidumpError::Blocks { first, second, name, core: self.core_line }
+            }
             FcidumpError::Conflict { first, second, name, old, new } => {
                 let block = BLOCKS.get(self.ended).filter(|_| unrestricted);
                 let block = block.map_or(String::new(), |block| format!(" in block {}, {block}", self.ended + 1));

@@ -264,6 +264,21 @@ pub enum FcidumpError {
         /// The indices as written.
         indices: [usize; 4],
     },
+    /// Two values for one integral, with an end of a block between them.
+    #[error(
+        "lines {first} and {second} disagree on {name}, and 0 0 0 0 in line {core} ends what stands between them: a file that has blocks \
+         for both spins needs IUHF=1 in its header"
+    )]
+    Blocks {
+        /// Line of its earlier value.
+        first: u64,
+        /// Line of its later value.
+        second: u64,
+        /// Which integral.
+        name: String,
+        /// The line of the end.
+        core: u64,
+    },
     /// Two values for one integral.
     #[error("lines {first} and {second} disagree on {name}: {old} and {new}")]
     Conflict {
