@@ -197,22 +197,6 @@ fn what_is_wrong_of_a_chain_is_said() {
     check_refusals("evolve", &cases);
 }
 
-/// A simulated card has the numbers of the cores.
-#[test]
-fn chains_evolve_on_a_simulated_card() {
-    let keys = "start = { up = [0, 2] }\nuntil = 0.04\ntimes = 2\nstep = 0.02\nrecord = [\"sz\"]\n";
-    let model = CHAIN.replace("size = 6", "size = 4");
-    let (_folder, path) = model_file(&text_of(&model, "states = 8\nupdate = \"expanding\"", keys));
-    let cores = evolved(&path, 0);
-    let output = run(&["evolve", path.to_str().unwrap(), "--device", "sim", "--json"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let card: Value = serde_json::from_str(stdout(&output)).unwrap();
-    assert_ne!(cores["device"], card["device"]);
-    for key in ["energy", "overlap", "averages"] {
-        assert!(distance(&cores[key], &card[key]) < 1e-10, "{key}: {} {}", cores[key], card[key]);
-    }
-}
-
 /// Too few states end the run where the weight passes the tolerance; a long step is flagged; what was found is kept.
 #[test]
 fn runs_that_lose_too_much_say_so() {
