@@ -165,7 +165,7 @@ pub enum DmrgError {
     },
     /// The folder holds another run's states.
     #[error(
-        "the checkpoint in {} belongs to another {what}: expected {expected}, found {found}; choose another folder", folder.display()
+        "the checkpoint in {} belongs to another run: its {what} is {}; choose another folder", folder.display(), differing(expected, found)
     )]
     OtherCheckpoint {
         /// The folder.
@@ -177,6 +177,12 @@ pub enum DmrgError {
         /// The checkpoint's.
         found: String,
     },
+}
+
+/// What a value is and what this run has; of sums of files and operators there is nothing to read.
+fn differing(expected: &str, found: &str) -> String {
+    let is_sum = |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_sum(expected) || is_sum(found) { "another".into() } else { format!("{found}, this run's is {expected}") }
 }
 
 impl DmrgError {

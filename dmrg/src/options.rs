@@ -126,6 +126,11 @@ impl UpdateChoice {
     /// All of them.
     pub const ALL: [UpdateChoice; 3] = [UpdateChoice::Auto, UpdateChoice::TwoSite, UpdateChoice::Expanding];
 
+    /// What it is for a state in time.
+    pub fn in_time(self) -> UpdateChoice {
+        if self == UpdateChoice::Expanding { self } else { UpdateChoice::TwoSite }
+    }
+
     /// Its word in model files.
     pub fn name(self) -> &'static str {
         match self {

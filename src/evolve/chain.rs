@@ -4,24 +4,25 @@
 //! auxiliary site ([`Chain::with_phases`]), but for imaginary time of a real H.
 
 use super::checkpoint::checkpoint_settings;
+use super::hamiltonian::driven_chain;
 use super::measures::{known_measures, refused_key};
 use super::record::{ChainEvolutionRecord, EvolutionRecord, RecordedAverages, RecordedEntropy, time_text};
 use super::start::occupied;
 use crate::Error;
 use crate::dmrg::{
-    self, Chain, ChainEvolution, ChainPoint, ChainStart, ChainSteps, DmrgError, MemoryRequest, Options, evolve_chain,
-    narrow_order,
+    self, Chain, ChainEvolution, ChainPoint, ChainStart, ChainSteps, DmrgError, MemoryRequest, Options, UpdateChoice,
+    evolve_chain, evolve_driven_chain, narrow_order,
 };
 use crate::input::{
     DmrgFile, EvolveSpec, Family, InputFile, InputProblem, StartSpec, WrittenStart, Wrong, sector_text,
 };
 use crate::observable;
 use crate::operator::SiteKind;
-use crate::problem::run::{CheckpointRequest, RunContext, setting};
+use crate::problem::run::{CheckpointRequest, RunContext, open_device, setting};
 use crate::problem::written_state;
-use crate::report::{ClusterRecord, ModelRecord, SCHEMA};
+use crate::report::{ClusterRecord, KernelRecord, ModelRecord, SCHEMA};
 use eigenforge_runtime::Device;
-use eigenforge_runtime::backend::BoundedHostBackend;
+use eigenforge_runtime::backend::{BoundedHostBackend, DeviceBackend};
 use eigenforge_runtime::solvers::{CheckpointOptions, TimeAxis};
 use std::time::Instant;
 
@@ -42,12 +43,22 @@ pub fn chain_evolution(file: &DmrgFile, context: &RunContext) -> Result<Evolutio
         let what = Wrong::MissingTable { table: "evolve", example };
         return Err(model.refused(InputProblem { what, span: 0..0 }).into());
     };
-    check(file, spec, context)?;
+    check(file, spec)?;
+    // Cores, unless a card is asked for.
+    let device = if context.device == "auto" { Device::cpu() } else { open_device(context)?.0 };
+    device.check_alone("evolve")?;
     let operator = model.operator();
     let order = file.dmrg.order.clone().unwrap_or_else(|| narrow_order(&model.lattice));
     let is_real = spec.imaginary && !operator.is_complex();
-    let lay_out = if is_real { Chain::new } else { Chain::with_phases };
-    let chain = lay_out(&operator, model.sector.clone(), Some(order))?;
+    let driven = driven_chain(model, spec, order.clone())?;
+    let until = spec.times.last().copied().unwrap_or(0.0);
+    let chain = match &driven {
+        Some(driven) => driven.strongest(until)?,
+        None => {
+            let lay_out = if is_real { Chain::new } else { Chain::with_phases };
+            lay_out(&operator, model.sector.clone(), Some(order))?
+        }
+    };
     let kinds = operator.reduced().on_sites(model.lattice.sites().len());
     let kinds = model.model.site_kinds(kinds.sites());
     let known = observable::sites(&kinds).into_iter().chain(observable::pairs(&kinds));
@@ -55,16 +66,19 @@ pub fn chain_evolution(file: &DmrgFile, context: &RunContext) -> Result<Evolutio
     let observables = known_measures(model, spec, known)?;
     let cuts = spec.entropy.iter().map(|set| cut_of(file, spec, &chain, set)).collect::<Result<Vec<_>, Error>>()?;
     let most = file.dmrg.options.states.iter().copied().max().unwrap_or(1);
+    let update = file.dmrg.options.update.in_time();
     let largest = chain.units.scale * chain.units.largest;
     let step = spec.step.unwrap_or(if largest > 0.0 { STEP / largest } else { 1.0 });
-    context.observer.plan(&described(file, spec, &chain, (most, step)))?;
-    check_memory(&chain, if is_real { most } else { most.saturating_mul(2) }, file)?;
+    context.observer.plan(&described(file, spec, &chain, (most, step, update)))?;
+    let expands = update == UpdateChoice::Expanding;
+    check_memory(&chain, (if is_real { most } else { most.saturating_mul(2) }, expands), file, &device)?;
     let start = start_state(file, spec, &kinds, &chain)?;
     let start_seconds = context.start.elapsed().as_secs_f64();
     let started = Instant::now();
     let options = ChainEvolution {
         times: spec.times.clone(),
         step,
+        update,
         states: most,
         discarded: Some(file.dmrg.options.discarded).filter(|weight| *weight > 0.0),
         tolerance: spec.tolerance,
@@ -73,8 +87,7 @@ pub fn chain_evolution(file: &DmrgFile, context: &RunContext) -> Result<Evolutio
         state: file.model.output.vectors,
         checkpoint: None,
     };
-    let options = ChainEvolution { checkpoint: checkpoint(file, spec, &options, context), ..options };
-    let until = spec.times.last().copied().unwrap_or(0.0);
+    let options = ChainEvolution { checkpoint: checkpoint(file, spec, &options, &chain.order, context), ..options };
     let between = spec.times.len().div_ceil(MOST_LINES);
     let mut points: Vec<ChainPoint> = Vec::new();
     let visit = |point: ChainPoint| {
@@ -84,7 +97,11 @@ pub fn chain_evolution(file: &DmrgFile, context: &RunContext) -> Result<Evolutio
         }
         points.push(point);
     };
-    let evolved = evolve_chain(&chain, &start.state, &options, visit).map_err(|error| of_start(file, spec, error))?;
+    let evolved = match &driven {
+        Some(driven) => evolve_driven_chain(driven, &start.state, &options, &device, visit),
+        None => evolve_chain(&chain, &start.state, &options, &device, visit),
+    };
+    let evolved = evolved.map_err(|error| of_start(file, spec, error))?;
     let (steps, state) = (evolved.steps, evolved.state);
     context.observer.finished();
     let warnings: Vec<String> = start.warnings.into_iter().chain(faults(&steps, spec.tolerance)).collect();
@@ -110,7 +127,7 @@ pub fn chain_evolution(file: &DmrgFile, context: &RunContext) -> Result<Evolutio
         imaginary: spec.imaginary,
         record: spec.record.iter().map(|(name, _)| name.clone()).collect(),
         times: points.iter().map(|point| point.time).collect(),
-        energy_drift: (!spec.imaginary).then_some(drift),
+        energy_drift: (!spec.imaginary && driven.is_none()).then_some(drift),
         energy,
         echo: points.iter().map(|point| point.overlap[0].hypot(point.overlap[1]).powi(2)).collect(),
         overlap: points.iter().map(|point| point.overlap).collect(),
@@ -125,12 +142,13 @@ pub fn chain_evolution(file: &DmrgFile, context: &RunContext) -> Result<Evolutio
         multiplies: steps.products,
         basis: 0,
         converged: start.converged && steps.stop_time.is_none() && is_within,
-        device: Device::cpu().name(),
-        kernels: Vec::new(),
+        device: device.name(),
+        kernels: KernelRecord::list(&device),
         seconds: [start_seconds, started.elapsed().as_secs_f64()],
         chain: Some(ChainEvolutionRecord {
             order: chain.order.clone(),
             step,
+            update: update.name().into(),
             most_states: most,
             states: points.iter().map(|point| point.steps.states).collect(),
             discarded: points.iter().map(|point| point.steps.discarded).collect(),
@@ -150,10 +168,14 @@ fn checkpoint(
     file: &DmrgFile,
     spec: &EvolveSpec,
     options: &ChainEvolution,
+    order: &[usize],
     context: &RunContext,
 ) -> Option<CheckpointOptions> {
     let CheckpointRequest { folder, seconds, resume } = context.checkpoint.clone()?;
     let mut settings = checkpoint_settings(&file.model, spec, &options.observables);
+    settings.push(("sector".into(), sector_text(&file.model.sector)));
+    settings.push(setting("order", order));
+    settings.push(("update".into(), options.update.name().into()));
     settings.push(setting("step", options.step));
     settings.push(setting("states", options.states));
     settings.push(setting("discarded", options.discarded));
@@ -161,13 +183,10 @@ fn checkpoint(
 }
 
 /// What has no evolution of a chain.
-fn check(file: &DmrgFile, spec: &EvolveSpec, context: &RunContext) -> Result<(), Error> {
+fn check(file: &DmrgFile, spec: &EvolveSpec) -> Result<(), Error> {
     let refuse = |why: &str| Err(Error::not_of_family(Family::Dmrg, "evolve", why));
     if file.orbitals.is_some() {
         return refuse("states of molecules do not evolve: take a model on a lattice");
-    }
-    if spec.vector_potential.is_some() {
-        return refuse("H of a chain is constant: leave `vector_potential` out, or leave [dmrg] out to evolve exactly");
     }
     if matches!(spec.start, StartSpec::Orbitals) {
         return refuse(
@@ -175,18 +194,23 @@ fn check(file: &DmrgFile, spec: &EvolveSpec, context: &RunContext) -> Result<(),
              begin from the model without interactions, { model = \"free.toml\" }",
         );
     }
-    let is_card = context.device != "auto" && Device::parse(&context.device)?.runs_kernels();
-    if is_card {
-        return refuse("matrix-product states evolve on the CPU: take --device cpu");
-    }
     Ok(())
 }
 
 /// Refuses a bond that does not fit, with the states that would.
-fn check_memory(chain: &Chain, states: usize, file: &DmrgFile) -> Result<(), Error> {
-    let limit = file.dmrg.memory.unwrap_or(BoundedHostBackend::default_limit());
-    let budget = BoundedHostBackend::new(limit, std::env::temp_dir()).limits();
-    let request = MemoryRequest { states, noisy: false, targets: 1, measured: false, expands: false };
+fn check_memory(
+    chain: &Chain,
+    (states, expands): (usize, bool),
+    file: &DmrgFile,
+    device: &Device,
+) -> Result<(), Error> {
+    let budget = if device.runs_kernels() {
+        DeviceBackend::new(device).map_err(DmrgError::from)?.limits()
+    } else {
+        let limit = file.dmrg.memory.unwrap_or(BoundedHostBackend::default_limit());
+        BoundedHostBackend::new(limit, std::env::temp_dir()).limits()
+    };
+    let request = MemoryRequest { states, noisy: false, targets: 1, measured: false, expands };
     dmrg::plan_memory(chain, request, budget)?;
     Ok(())
 }
@@ -208,13 +232,18 @@ fn cut_of(file: &DmrgFile, spec: &EvolveSpec, chain: &Chain, set: &[usize]) -> R
     }
 }
 
-fn described(file: &DmrgFile, spec: &EvolveSpec, chain: &Chain, (states, step): (usize, f64)) -> String {
+fn described(
+    file: &DmrgFile,
+    spec: &EvolveSpec,
+    chain: &Chain,
+    (states, step, update): (usize, f64, UpdateChoice),
+) -> String {
     let model = &file.model;
     let until = spec.times.last().copied().unwrap_or(0.0);
     let axis = if spec.imaginary { "imaginary time" } else { "time" };
     format!(
         "model    {}: {}\n         {}\nlattice  {}\nsector   {}\nchain    {} sites, at most {} operators at a cut\n\
-         evolve   {axis} from 0 to {until}, {} times, steps of {step} at most, {states} states, weight lost at most {:e}\n",
+         evolve   {axis} from 0 to {until}, {} times, steps of {step} at most, {} update, {states} states, weight lost at most {:e}\n",
         model.model.name(),
         model.model.formula(),
         model.model.amplitudes(),
@@ -223,6 +252,7 @@ fn described(file: &DmrgFile, spec: &EvolveSpec, chain: &Chain, (states, step): 
         chain.order.len(),
         chain.sum.width(),
         spec.times.len(),
+        update.name(),
         spec.tolerance,
     )
 }
@@ -332,8 +362,8 @@ fn faults(steps: &ChainSteps, tolerance: f64) -> Vec<String> {
     }
     if steps.missing > tolerance {
         said.push(format!(
-            "bonds have no room for all states that terms on distant sites make within a step: they would get a weight of {:.1e}, above the \
-             tolerance {tolerance:e}; raise `states` in [dmrg]",
+            "bonds lack states that H makes within a step: they would get a weight of {:.1e}, above the tolerance {tolerance:e}; raise `states` in \
+             [dmrg], or take a smaller `step`",
             steps.missing
         ));
     }

@@ -8,6 +8,7 @@
 //! so that H(t) is a sum of constant operators.
 
 use crate::Error;
+use crate::dmrg::DrivenChain;
 use crate::exact::{DrivenModel, Model};
 use crate::input::interval::{Interval, TimeNumber};
 use crate::input::{Drive, DrivenOperator, EvolveSpec, InputProblem, ModelFile, PulseForm, VectorPotential, Wrong};
@@ -184,15 +185,15 @@ fn turned(
     Ok(parts)
 }
 
-/// H(t) of a file; `None` where H is constant.
+/// The constant parts of H(t) of a file and their coefficients, on sites of these kinds; `None` where H is constant.
 ///
 /// # Errors
-/// A symmetry that some H(t) has not; a lattice without displacements; a part that is not Hermitian or leads out of the sector.
-pub(super) fn driven_model(
+/// Imaginary time; a lattice without displacements; terms that a vector potential does not turn.
+fn driven_parts(
     file: &ModelFile,
     spec: &EvolveSpec,
-    model: &Model,
-) -> Result<Option<DrivenModel<'static>>, Error> {
+    kinds: &[SiteKind],
+) -> Result<Option<(Vec<Operator>, FileCoefficients)>, Error> {
     if file.driven.is_none() && spec.vector_potential.is_none() {
         return Ok(None);
     }
@@ -203,7 +204,6 @@ pub(super) fn driven_model(
     }
     let constant = DrivenOperator { constant: file.operator().reduced(), drives: Vec::new() };
     let driven = file.driven.clone().unwrap_or(constant);
-    let kinds = model.site_kinds();
     let whole = std::iter::once((driven.constant.clone(), None));
     let whole =
         whole.chain(driven.drives.iter().enumerate().map(|(number, drive)| (drive.operator.clone(), Some(number))));
@@ -216,7 +216,7 @@ pub(super) fn driven_model(
                     let why = "a list of edges has no displacements: name the lattice, or write the phases with `time` in [parameters]";
                     return Err(refused(Wrong::Conflict { key: "vector_potential", other: "edges", why }));
                 }
-                let turned = turned(&operator, &file.lattice, potential.direction, &kinds)
+                let turned = turned(&operator, &file.lattice, potential.direction, kinds)
                     .map_err(|message| refused(Wrong::Hamiltonian(message)))?;
                 parts.extend(turned.into_iter().map(|(operator, turn)| (operator, Function { drive, turn })));
             }
@@ -226,6 +226,35 @@ pub(super) fn driven_model(
     let mut is_first = true;
     parts.retain(|(operator, _)| std::mem::take(&mut is_first) || operator.clone().reduced().terms().next().is_some());
     let (operators, functions): (Vec<Operator>, Vec<Function>) = parts.into_iter().unzip();
+    Ok(Some((operators, FileCoefficients { functions, drives: driven.drives, potential: spec.vector_potential })))
+}
+
+/// H(t) of a chain; `None` where H is constant.
+///
+/// # Errors
+/// As of [`driven_model`].
+pub(super) fn driven_chain(
+    file: &ModelFile,
+    spec: &EvolveSpec,
+    order: Vec<usize>,
+) -> Result<Option<DrivenChain<'static>>, Error> {
+    let kinds = file.model.site_kinds(file.lattice.sites().len());
+    let Some((operators, coefficients)) = driven_parts(file, spec, &kinds)? else { return Ok(None) };
+    Ok(Some(DrivenChain::new(operators, coefficients, &kinds, file.sector.clone(), Some(order))?))
+}
+
+/// H(t) of a file; `None` where H is constant.
+///
+/// # Errors
+/// A symmetry that some H(t) has not; a lattice without displacements; a part that is not Hermitian or leads out of the sector.
+pub(super) fn driven_model(
+    file: &ModelFile,
+    spec: &EvolveSpec,
+    model: &Model,
+) -> Result<Option<DrivenModel<'static>>, Error> {
+    let kinds = model.site_kinds();
+    let Some((operators, coefficients)) = driven_parts(file, spec, &kinds)? else { return Ok(None) };
+    let refused = |what: Wrong| Error::from(file.refused(InputProblem { what, span: spec.potential_span.clone() }));
     let sector = model.sector().clone();
     let forbidden = file.operator().forbidden().to_vec();
     let models = operators.into_iter().map(|operator| {
@@ -234,7 +263,6 @@ pub(super) fn driven_model(
         Model::new(operator, sector.clone())
     });
     let models = models.collect::<Result<Vec<Model>, _>>()?;
-    let coefficients = FileCoefficients { functions, drives: driven.drives, potential: spec.vector_potential };
     let driven = DrivenModel::new(models, coefficients)?;
     let Some(symmetry) = &file.symmetry else { return Ok(Some(driven)) };
     Ok(Some(driven.symmetry(symmetry).map_err(|error| refused(Wrong::Operator(error)))?))

@@ -82,6 +82,9 @@ pub struct ChainEvolutionRecord {
     pub order: Vec<usize>,
     /// The longest step in time.
     pub step: f64,
+    /// How many sites move at once: "two-site", or "expanding" for one whose bonds grow.
+    #[serde(default)]
+    pub update: String,
     /// Complex states that a bond may keep.
     pub most_states: usize,
     /// The most that a bond kept up to each time.
@@ -92,7 +95,8 @@ pub struct ChainEvolutionRecord {
     pub splitting: f64,
     /// The sum of the bounds of the exponentials of bonds.
     pub exponentials: f64,
-    /// Weight that states would get within a step which bonds lack, for terms on sites that are no neighbours in the chain, all together.
+    /// Weight that states would get within a step which bonds lack, for terms on sites that are no neighbours in the chain, or beside those that
+    /// join a bond which grows, all together.
     pub missing: f64,
     /// The time at which the weight passed the tolerance, where the run ended before `until`; else `null`.
     pub stop_time: Option<f64>,

@@ -6,7 +6,7 @@
 
 use super::section::{ParsedText, Problems, Source};
 use super::time_function::TimeFunction;
-use super::{InputError, ModelFile, Wrong, checked};
+use super::{DmrgFile, InputError, ModelFile, Wrong, checked};
 use crate::operator::Operator;
 use std::ops::Range;
 use toml::de::DeValue;
@@ -48,7 +48,7 @@ struct Text {
 fn texts(parsed: &ParsedText<'_>) -> Vec<Text> {
     let table = parsed.any_table();
     let is_there = |name: &str| table.get(name).is_some();
-    if !is_there("evolve") || ["dmrg", "ci", "su3"].into_iter().any(is_there) {
+    if !is_there("evolve") || ["ci", "su3"].into_iter().any(is_there) {
         return Vec::new();
     }
     let mut found = Vec::new();
@@ -88,8 +88,27 @@ impl ModelFile {
     /// # Errors
     /// Everything that is wrong with it; a text that is no function of time, or not finite; H that is not linear in them.
     pub(super) fn read_driven(name: &str, parsed: &ParsedText<'_>) -> Option<Result<ModelFile, InputError>> {
+        fn model(file: &mut ModelFile) -> &mut ModelFile {
+            file
+        }
         let texts = texts(parsed);
-        (!texts.is_empty()).then(|| driven(name, parsed.source, &texts))
+        let read = |parsed: &ParsedText<'_>| ModelFile::read_parsed(name, parsed);
+        (!texts.is_empty()).then(|| driven(name, parsed.source, &texts, (read, model)))
+    }
+}
+
+impl DmrgFile {
+    /// The same of a file with `[dmrg]`.
+    ///
+    /// # Errors
+    /// As of [`ModelFile::read_driven`].
+    pub(super) fn read_driven(name: &str, parsed: &ParsedText<'_>) -> Option<Result<DmrgFile, InputError>> {
+        fn model(file: &mut DmrgFile) -> &mut ModelFile {
+            &mut file.model
+        }
+        let texts = texts(parsed);
+        let read = |parsed: &ParsedText<'_>| DmrgFile::read(name, parsed);
+        (!texts.is_empty()).then(|| driven(name, parsed.source, &texts, (read, model)))
     }
 }
 
@@ -105,13 +124,21 @@ pub(super) fn refuse(name: &str, parsed: &ParsedText<'_>) -> Result<(), InputErr
     })
 }
 
-fn driven(name: &str, source: Source<'_>, texts: &[Text]) -> Result<ModelFile, InputError> {
+/// The file that `read` reads, whose model is `model`, with numbers in the places of texts.
+fn driven<F>(
+    name: &str,
+    source: Source<'_>,
+    texts: &[Text],
+    (read_file, model): (impl Fn(&ParsedText<'_>) -> Result<F, InputError>, fn(&mut F) -> &mut ModelFile),
+) -> Result<F, InputError> {
     let read = |values: &[f64]| {
         let text = with_numbers(source.text, texts, values);
-        ModelFile::read_parsed(name, &ParsedText::new(Source { text: &text, ..source }))
+        read_file(&ParsedText::new(Source { text: &text, ..source }))
     };
+    let operator = |values: &[f64]| Ok::<_, InputError>(model(&mut read(values)?).operator());
     let ones = vec![1.0; texts.len()];
-    let mut file = read(&ones)?;
+    let mut whole_file = read(&ones)?;
+    let file = model(&mut whole_file);
     file.text = source.text.into();
     let refused = |text: &Text, message: String| {
         checked(name, source.text, |problems: &Problems| -> Option<()> {
@@ -141,13 +168,13 @@ fn driven(name: &str, source: Source<'_>, texts: &[Text]) -> Result<ModelFile, I
     for number in 0..texts.len() {
         let mut values = ones.clone();
         values[number] = 2.0;
-        parts.push((read(&values)?.operator() - whole.clone()).reduced());
+        parts.push((operator(&values)? - whole.clone()).reduced());
     }
     let constant = parts.iter().fold(whole.clone(), |sum, part| sum - part.clone()).reduced();
     // Numbers that no product of two of them gives.
     let others: Vec<f64> = (0..texts.len()).map(|number| 0.31 + 0.47 * number as f64).collect();
     let linear = parts.iter().zip(&others).fold(constant.clone(), |sum, (part, value)| sum + *value * part.clone());
-    let difference = (read(&others)?.operator() - linear).reduced();
+    let difference = (operator(&others)? - linear).reduced();
     if largest(&difference) > SAME * largest(&whole).max(1.0) {
         let message =
             "H is not linear in the numbers that depend on time: give each product of them a parameter of its own";
@@ -157,7 +184,7 @@ fn driven(name: &str, source: Source<'_>, texts: &[Text]) -> Result<ModelFile, I
     let drives: Vec<Drive> =
         drives.map(|((text, function), operator)| Drive { key: text.key.clone(), function, operator }).collect();
     let first: Vec<f64> = drives.iter().map(|drive| drive.function.value(0.0)).collect();
-    file.model = read(&first)?.model;
+    file.model = model(&mut read(&first)?).model.clone();
     file.driven = Some(DrivenOperator { constant, drives });
-    Ok(file)
+    Ok(whole_file)
 }

@@ -321,6 +321,12 @@ impl InputFile {
 
     /// Checks a text without sweeps whose model may have functions of `time`.
     fn read_evolving_point(name: &str, parsed: &ParsedText<'_>) -> Result<InputFile, InputError> {
+        if parsed.has_section("dmrg") {
+            return match DmrgFile::read_driven(name, parsed) {
+                Some(file) => Ok(InputFile::Dmrg(Box::new(file?))),
+                None => InputFile::read_point(name, parsed),
+            };
+        }
         match ModelFile::read_driven(name, parsed) {
             Some(file) => Ok(InputFile::Lattice(Box::new(file?))),
             None => InputFile::read_point(name, parsed),
@@ -334,7 +340,10 @@ impl InputFile {
             Some("ci") if is_chain => InputFile::Dmrg(Box::new(DmrgFile::read(name, parsed)?)),
             Some("ci") => InputFile::Ci(Box::new(CiFile::read(name, parsed)?)),
             Some("su3") => InputFile::Su3(Box::new(Su3File::read(name, parsed)?)),
-            Some(_) => InputFile::Dmrg(Box::new(DmrgFile::read(name, parsed)?)),
+            Some(_) => {
+                drives::refuse(name, parsed)?;
+                InputFile::Dmrg(Box::new(DmrgFile::read(name, parsed)?))
+            }
             None => {
                 drives::refuse(name, parsed)?;
                 InputFile::Lattice(Box::new(ModelFile::read_parsed(name, parsed)?))

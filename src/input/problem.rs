@@ -288,7 +288,7 @@ impl Wrong {
             Wrong::Dmrg => "`eigenforge solve`, `inspect` and `build` take it".into(),
             Wrong::ChainTooLong { most, .. } => format!("choose at most {most} sites"),
             Wrong::WrongType { found, .. } if found.starts_with("the text") && found.contains("time") => {
-                "functions of `time` stand in a file with a section [evolve] and without [dmrg], for `eigenforge evolve`".into()
+                "functions of `time` stand in a file with a section [evolve], for `eigenforge evolve`".into()
             }
             Wrong::WrongType { found, .. } if found == "a table" => {
                 "to solve the file for several values, write { sweep = [1, 2, 4] }".into()

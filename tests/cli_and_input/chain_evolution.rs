@@ -41,7 +41,8 @@ fn distance(a: &Value, b: &Value) -> f64 {
     a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
-/// Every recorded number beside that of exact vectors: neighbours, distant terms, a ring with flux, spin 1, bosons, no conserved charge.
+/// Every recorded number beside that of exact vectors, with two sites and with one whose bonds grow: neighbours, distant terms, a ring with
+/// flux, spin 1, bosons, no conserved charge.
 #[test]
 fn chains_move_as_exact_vectors_do() {
     let terms = |site: &str, h: &str, more: &str, sector: &str| {
@@ -86,16 +87,54 @@ fn chains_move_as_exact_vectors_do() {
         );
         let (_folder, path) = model_file(&text_of(&model, "", &keys));
         let exact = evolved(&path, 0);
-        let (_folder, path) =
-            model_file(&text_of(&model, "states = 64", &format!("{keys}step = 0.02\ntolerance = 1e-9\n")));
-        let chain = evolved(&path, 0);
-        for (key, off) in [("energy", 1e-9), ("overlap", 2e-5), ("echo", 2e-5), ("averages", 2e-5), ("entropies", 2e-4)]
-        {
-            let found = distance(&exact[key], &chain[key]);
-            assert!(found < off, "{model}: {key} is off by {found:e}; {}", chain["chain"]);
+        for update in ["two-site", "expanding"] {
+            let dmrg = format!("states = 64\nupdate = \"{update}\"");
+            let (_folder, path) =
+                model_file(&text_of(&model, &dmrg, &format!("{keys}step = 0.02\ntolerance = 1e-9\n")));
+            let chain = evolved(&path, 0);
+            assert_eq!(chain["chain"]["update"], update);
+            let offs = [("energy", 1e-9), ("overlap", 2e-5), ("echo", 2e-5), ("averages", 2e-5), ("entropies", 2e-4)];
+            for (key, off) in offs {
+                let found = distance(&exact[key], &chain[key]);
+                assert!(found < off, "{model} {update}: {key} is off by {found:e}; {}", chain["chain"]);
+            }
+            assert!(chain["bound"].as_f64().unwrap() < 1e-3, "{}", chain["bound"]);
+            assert_eq!(chain["chain"]["cut_entropies"][0].as_array().unwrap().len(), 5);
         }
-        assert!(chain["bound"].as_f64().unwrap() < 1e-3, "{}", chain["bound"]);
-        assert_eq!(chain["chain"]["cut_entropies"][0].as_array().unwrap().len(), 5);
+    }
+}
+
+/// H(t) of texts and of a vector potential beside exact vectors, also through a pulse shorter than a step.
+#[test]
+fn chains_move_under_h_of_t_as_exact_vectors_do() {
+    let hubbard = "[model]\nname = \"hubbard\"\nt = 1.0\nu = \"3.0 * time\"\n[lattice]\nkind = \"chain\"\nsize = 5\nboundary = \"open\"\n\
+                   [sector]\nup = 2\ndown = 2\n";
+    let electrons = "start = { up = [0, 2], down = [1, 3] }\n";
+    let light = "vector_potential = { form = \"pulse\", a0 = 0.8, omega = 6.0, t0 = 0.5, width = 0.2 }\n";
+    let cases = [
+        (CHAIN.replace("jz = 0.7", "jz = \"0.7 + sin(3.0 * time)\""), NEEL.to_string(), "\"sz\""),
+        (
+            CHAIN.replace("jz = 0.7", "jz = \"0.7 + 90.0 * exp(-((time - 0.513) / 0.004)^2)\""),
+            NEEL.to_string(),
+            "\"sz\"",
+        ),
+        (hubbard.to_string(), format!("{electrons}{light}"), "\"n_up\", \"n_dn\""),
+    ];
+    for (model, start, record) in cases {
+        let keys = format!("{start}until = 1.0\ntimes = [0.0, 0.35, 1.0]\nrecord = [\"energy\", \"echo\", {record}]\n");
+        let (_folder, path) = model_file(&text_of(&model, "", &keys));
+        let exact = evolved(&path, 0);
+        for update in ["two-site", "expanding"] {
+            let dmrg = format!("states = 64\nupdate = \"{update}\"");
+            let (_folder, path) =
+                model_file(&text_of(&model, &dmrg, &format!("{keys}step = 0.02\ntolerance = 1e-7\n")));
+            let chain = evolved(&path, 0);
+            assert!(chain["energy_drift"].is_null());
+            for (key, off) in [("energy", 2e-4), ("overlap", 2e-4), ("echo", 2e-4), ("averages", 2e-4)] {
+                let found = distance(&exact[key], &chain[key]);
+                assert!(found < off, "{model} {update}: {key} is off by {found:e}; {}", chain["chain"]);
+            }
+        }
     }
 }
 
@@ -145,20 +184,17 @@ fn what_is_wrong_of_a_chain_is_said() {
             vec!["`entropy` should be the first or the last sites of the chain", "found [0, 2]"],
         ),
         (
-            chain(&format!("{NEEL}until = 1.0\nvector_potential = {{ form = \"dc\", a0 = 0.3 }}\n")),
-            vec!["H of a chain is constant"],
+            chain(&format!("{NEEL}until = 1.0\nvector_potential = {{ form = \"dc\", a0 = 0.3 }}\nimaginary = true\n")),
+            vec!["imaginary time is of a constant H"],
         ),
         (
-            chain(&format!("{NEEL}until = 1.0\n")).replace("jz = 0.7", "jz = \"0.7 + time\""),
-            vec!["functions of `time` stand in a file with a section [evolve] and without [dmrg]"],
+            chain(&format!("{NEEL}until = 1.0\n")).replace("jz = 0.7", "jz = \"1.0 / (time - 0.5)\""),
+            vec!["it is inf at time = 0.5"],
         ),
+        (chain(&format!("{NEEL}until = 1.0\n")).replace("jz = 0.7", "jz = \"0.7 + t\""), vec!["`t` is the hopping"]),
         (chain(&format!("{NEEL}until = 1.0\nrecord = [\"szz\"]\n")), vec!["`record` should be names among", "szz"]),
     ];
     check_refusals("evolve", &cases);
-    let (_folder, path) = model_file(&chain(&format!("{NEEL}until = 1.0\n")));
-    let output = run(&["evolve", path.to_str().unwrap(), "--device", "sim"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(words(&stderr(&output)).contains("matrix-product states evolve on the CPU"), "{}", stderr(&output));
 }
 
 /// Too few states end the run where the weight passes the tolerance; a long step is flagged; what was found is kept.

@@ -24,6 +24,15 @@ fn bare(block: &Sectors) -> Enlarged {
     Enlarged::new(block, &[Charges::default()], |_| true)
 }
 
+impl Frame {
+    /// Two blocks of these states that meet at a cut, with no site between them.
+    pub(crate) fn at_cut(chain: &Chain, left: &Sectors, right: &Sectors) -> Frame {
+        let (left, right) = (bare(left), bare(right));
+        let layout = WaveLayout::new(&left.sectors, &right.sectors, chain.total);
+        Frame { left, right, layout }
+    }
+}
+
 /// Site `p` between the blocks beside it.
 pub(crate) struct OneSite {
     /// Its position.

@@ -5,6 +5,8 @@
 
 use super::blocks::Sectors;
 use crate::chain::charges::Charges;
+use crate::error::DmrgError;
+use eigenforge_runtime::backend::Backend;
 use faer::Mat;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -46,6 +48,15 @@ impl<B> Isometry<B> {
     pub fn tables(&self) -> Isometry {
         let (kept, blocks, of_enlarged) = (self.kept.clone(), self.blocks.clone(), self.of_enlarged.clone());
         Isometry { kept, blocks, of_enlarged, data: Vec::new() }
+    }
+
+    /// The same on the host.
+    ///
+    /// # Errors
+    /// Errors of the engine.
+    pub(crate) fn downloaded<E: Backend<Buffer = B>>(&self, engine: &E) -> Result<Isometry, DmrgError> {
+        let data = engine.download(&self.data)?.into_owned();
+        Ok(Isometry { data, ..self.tables() })
     }
 
     /// Moves its numbers to another buffer type.

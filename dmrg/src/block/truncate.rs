@@ -265,7 +265,7 @@ pub(crate) fn truncate_with_noise<B: Deref<Target = [f64]>>(
     noise: f64,
 ) -> Result<Truncated, DmrgError> {
     let own = wave.sectors_of(side);
-    let mut density = perturbation(wave, side, operators, buffers, |_| 1.0);
+    let mut density = perturbation(wave, side, operators, buffers);
     let trace: f64 = density.iter().enumerate().map(|(q, p)| trace(p, own.dimension(q))).sum();
     let scale = if trace > 0.0 { noise / trace } else { 0.0 };
     density.iter_mut().flatten().for_each(|value| *value *= scale);
@@ -332,7 +332,7 @@ pub(crate) fn perturbation_stages<B>(
 }
 
 /// The same with a weight for each operator.
-fn weighted_stages<B>(
+pub(crate) fn weighted_stages<B>(
     wave: Wave<'_, B>,
     side: Side,
     operators: &EnlargedOperators<B>,
@@ -373,19 +373,18 @@ fn weighted_stages<B>(
 }
 
 /// Whether the pieces are all of a sector of `d` states, on the diagonal. A site's operator between two of its states is one piece too.
-fn is_multiple_of_identity(pieces: &[Piece], d: usize) -> bool {
+pub(crate) fn is_multiple_of_identity(pieces: &[Piece], d: usize) -> bool {
     matches!(pieces, [piece] if piece.matrix.is_none() && piece.rows == d && piece.first_row == piece.first_column)
 }
 
-/// P with a weight for each operator, one matrix per sector.
-pub(crate) fn perturbation<B: Deref<Target = [f64]>>(
+/// P, one matrix per sector.
+fn perturbation<B: Deref<Target = [f64]>>(
     wave: Wave<'_, B>,
     side: Side,
     operators: &EnlargedOperators<B>,
     buffers: Buffers<'_>,
-    weight: impl Fn(usize) -> f64,
 ) -> Vec<Vec<f64>> {
-    let (first, second) = weighted_stages(wave, side, operators, weight);
+    let (first, second) = perturbation_stages(wave, side, operators);
     let (mut between, mut out) = (vec![0.0; first.length], vec![0.0; second.length]);
     let buffers = buffers.set(OperandSpace::Input, wave.data);
     run(&first, buffers, &mut between);

@@ -7,8 +7,9 @@
 use super::progress::SavedCourse;
 use crate::block::state::Isometry;
 use crate::chain::Chain;
+use crate::engine::Engine;
 use crate::error::DmrgError;
-use crate::run::saved_numbers::{NUMBERS, SavedTables, identity, read_numbers, write_numbers};
+use crate::run::saved_numbers::{NUMBERS, SavedTables, compare, read_header, read_numbers, write_numbers};
 use crate::sweep::sweeper::Sweeper;
 use eigenforge_runtime::interrupt;
 use eigenforge_runtime::lock::Lock;
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
 /// Version of the layout.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -53,6 +54,7 @@ impl EvolutionSaver {
     pub(super) fn open(
         options: Option<&CheckpointOptions>,
         chain: &Chain,
+        model: String,
     ) -> Result<(EvolutionSaver, Option<Saved>), DmrgError> {
         let Some(options) = options else { return Ok((EvolutionSaver(None), None)) };
         let folder = &options.folder;
@@ -62,28 +64,17 @@ impl EvolutionSaver {
         };
         let lock = Lock::of_folder(folder)?;
         let found = states.list().map_err(fault)?;
-        let model = identity(chain);
         let saver = OpenSaver { states, options: options.clone(), model, last: Instant::now(), _lock: lock };
         // ψ is at the first bond between two steps, which of a complex chain is behind the auxiliary site.
         let bond = usize::from(chain.is_complex());
         let mut saved = None;
         for (_, path) in found.iter().rev() {
-            let header: Header = match state_folder::read_header(path, SCHEMA, 0) {
-                state_folder::Header::Whole(header) => header,
-                state_folder::Header::OtherSchema(found) => {
-                    saver.compare("version", &format!("schema {SCHEMA}"), &format!("schema {found}"))?;
-                    continue;
-                }
-                state_folder::Header::Damaged => {
-                    state_folder::pass_over(path, "header.ron");
-                    continue;
-                }
-            };
+            let Some(header) = read_header::<Header>(folder, path, SCHEMA, 0)? else { continue };
             for (what, expected) in &options.settings {
                 let found = header.settings.iter().find(|(key, _)| key == what).map_or("unknown", |(_, value)| value);
-                saver.compare(what, expected, found)?;
+                compare(folder, what, expected, found)?;
             }
-            saver.compare("model", &saver.model, &header.model)?;
+            compare(folder, "model", &saver.model, &header.model)?;
             if !options.resume {
                 break;
             }
@@ -121,7 +112,11 @@ impl EvolutionSaver {
     ///
     /// # Errors
     /// Errors of the engine; a signal.
-    pub(super) fn save_if_due(&mut self, sweeper: &Sweeper<'_>, course: &SavedCourse) -> Result<(), DmrgError> {
+    pub(super) fn save_if_due<E: Engine>(
+        &mut self,
+        sweeper: &Sweeper<'_, E>,
+        course: &SavedCourse,
+    ) -> Result<(), DmrgError> {
         let Some(OpenSaver { states, options, model, last, .. }) = &mut self.0 else { return Ok(()) };
         if last.elapsed().as_secs_f64() < options.every_seconds && interrupt::pending().is_none() {
             return Ok(());
@@ -133,15 +128,5 @@ impl EvolutionSaver {
             Ok(Header { schema: SCHEMA, model, settings, course, numbers })
         });
         saved.map(drop)
-    }
-}
-
-impl OpenSaver {
-    fn compare(&self, what: &str, expected: &str, found: &str) -> Result<(), DmrgError> {
-        if expected == found {
-            return Ok(());
-        }
-        let (folder, what) = (self.options.folder.clone(), what.into());
-        Err(DmrgError::OtherCheckpoint { folder, what, expected: expected.into(), found: found.into() })
     }
 }

@@ -2,46 +2,25 @@
 
 use super::ChainStart;
 use super::checkpoint::EvolutionSaver;
+use super::driven::DrivenChain;
 use super::end_state::end_state;
+use super::limits::{ChainEvolution, EXPONENTIALS};
 use super::progress::{ChainPoint, ChainSteps, Growth, SavedCourse};
-use super::start::FirstBond;
 use super::step::MovingState;
-use crate::block::truncate::TruncationLimits;
+use super::time_engine::TimeEngine;
 use crate::chain::Chain;
 use crate::error::DmrgError;
 use crate::matrix_product::MatrixProductState;
 use crate::measure;
 use crate::measure::observed::ObservedPlan;
 use crate::options::Options;
+use crate::run::saved_numbers::identity;
 use crate::sweep::reference::ReferenceState;
 use crate::sweep::sweeper::Sweeper;
-use eigenforge_core::observable::Observable;
-use eigenforge_runtime::backend::Backend;
+use eigenforge_runtime::Device;
+use eigenforge_runtime::backend::{Backend, DeviceBackend, HostBackend};
 use eigenforge_runtime::interrupt;
-use eigenforge_runtime::solvers::{CheckpointOptions, TimeAxis};
-
-/// What is wanted of an evolution.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ChainEvolution {
-    /// Times at which the state is wanted, ascending from 0 on, in ħ over the unit of the model.
-    pub times: Vec<f64>,
-    /// The longest step.
-    pub step: f64,
-    /// Complex states kept at a bond at most.
-    pub states: usize,
-    /// Weight that a truncation may drop although more states are allowed; `None` for a small part of the tolerance.
-    pub discarded: Option<f64>,
-    /// The weight 1 − |⟨ψ|exact⟩|² that may be lost.
-    pub tolerance: f64,
-    /// Whether time is real.
-    pub axis: TimeAxis,
-    /// What is averaged.
-    pub observables: Vec<Observable>,
-    /// Whether the state at the end is wanted.
-    pub state: bool,
-    /// Where the run is saved between two steps. Its `identity` is not read: the chain says which it is.
-    pub checkpoint: Option<CheckpointOptions>,
-}
+use eigenforge_runtime::solvers::TimeAxis;
 
 /// The end of an evolution.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,89 +31,73 @@ pub struct ChainEvolved {
     pub state: Option<MatrixProductState>,
 }
 
-/// Part of the tolerance that truncations to less than the allowed states drop altogether.
-const SMALL_PART: f64 = 0.1;
-/// The same of its root for the exponentials.
-const EXPONENTIALS: f64 = 1e-3;
 /// Steps that are tried at other lengths.
 const TRIALS: usize = 10;
-/// Weight that a truncation may drop in imaginary time: rounding alone, since what is dropped would grow.
-const ROUNDING: f64 = 1e-28;
+/// Steps longer than the last that was tried are tried.
+const LONGER: f64 = 1.001;
 /// States and sweeps of a search for the lowest energy that imaginary time may lead to.
 const LOWEST_STATES: usize = 64;
 const LOWEST_SWEEPS: usize = 8;
-
-impl ChainEvolution {
-    fn check(&self) -> Result<(), DmrgError> {
-        let wrong = |option, expected, found: String| Err(DmrgError::Option { option, expected, found });
-        let ascend = self.times.windows(2).all(|pair| pair[0] < pair[1]);
-        let in_range =
-            self.times.first().is_some_and(|first| *first >= 0.0) && self.times.iter().all(|t| t.is_finite());
-        if !(ascend && in_range) {
-            return wrong("times", "finite times from 0 on, each above the one before", format!("{:?}", self.times));
-        }
-        if !(self.step > 0.0 && self.step.is_finite()) {
-            return wrong("step", "a time above 0", self.step.to_string());
-        }
-        if !(self.tolerance > 0.0 && self.tolerance < 1.0) {
-            return wrong("tolerance", "a weight between 0 and 1, such as 1e-8", self.tolerance.to_string());
-        }
-        if self.states == 0 {
-            return wrong("states", "at least 1", "0".into());
-        }
-        let steps = self.steps();
-        if steps > MOST_STEPS {
-            return wrong(
-                "step",
-                "a time that makes at most 10,000,000 steps until the last time",
-                format!("{:e}", self.step),
-            );
-        }
-        Ok(())
-    }
-
-    /// Steps from a time to the next.
-    fn steps_between(&self, from: f64, to: f64) -> f64 {
-        ((to - from) / self.step * (1.0 - 1e-12)).ceil().max(1.0)
-    }
-
-    /// ψ at time 0, with the limits of its truncations and exponentials.
-    fn moving_state<'c>(&self, chain: &'c Chain, first: FirstBond) -> Result<MovingState<'c>, DmrgError> {
-        // Each step truncates every bond there and back.
-        let truncations = 2.0 * self.steps().max(1.0) * chain.sites as f64;
-        let usual = match self.axis {
-            TimeAxis::Real => SMALL_PART * self.tolerance / truncations,
-            TimeAxis::Imaginary => ROUNDING,
-        };
-        let discarded = self.discarded.unwrap_or(usual);
-        let limits = TruncationLimits { most: self.states, least: 1, discarded, factored: None };
-        let precision = (EXPONENTIALS * self.tolerance.sqrt() / (2.0 * truncations)).clamp(1e-14, 1e-8);
-        MovingState::new(chain, first, self.axis, limits, precision)
-    }
-
-    /// All steps.
-    fn steps(&self) -> f64 {
-        let times = || std::iter::once(0.0).chain(self.times.iter().copied());
-        times().zip(times().skip(1)).filter(|(from, to)| to > from).map(|(from, to)| self.steps_between(from, to)).sum()
-    }
-}
-
-/// Steps of a run at most.
-const MOST_STEPS: f64 = 1e7;
 
 /// Evolves a state; the visitor sees it at each of the times, until the weight that is dropped passes the tolerance.
 ///
 /// # Errors
 /// Options out of their range; a start that is not in the sector or of another chain; numbers that are not finite; a checkpoint of another
-/// run; a signal.
+/// run; a signal; the device's.
 pub fn evolve_chain(
     chain: &Chain,
     start: &ChainStart,
     options: &ChainEvolution,
+    device: &Device,
     mut visit: impl FnMut(ChainPoint),
 ) -> Result<ChainEvolved, DmrgError> {
+    evolve_on((chain, None), start, options, device, &mut visit)
+}
+
+/// The same under H(t), in real time.
+///
+/// # Errors
+/// As of [`evolve_chain`]; imaginary time; coefficients that are not finite.
+pub fn evolve_driven_chain(
+    driven: &DrivenChain<'_>,
+    start: &ChainStart,
+    options: &ChainEvolution,
+    device: &Device,
+    mut visit: impl FnMut(ChainPoint),
+) -> Result<ChainEvolved, DmrgError> {
+    if options.axis == TimeAxis::Imaginary {
+        let (option, expected) = ("imaginary", "false, or a H that does not depend on time");
+        return Err(DmrgError::Option { option, expected, found: "true, for H(t)".into() });
+    }
+    evolve_on((&driven.at_time(0.0)?, Some(driven)), start, options, device, &mut visit)
+}
+
+/// A chain at time 0, and H(t) unless it is constant.
+type Hamiltonian<'a> = (&'a Chain, Option<&'a DrivenChain<'a>>);
+
+fn evolve_on(
+    hamiltonian: Hamiltonian<'_>,
+    start: &ChainStart,
+    options: &ChainEvolution,
+    device: &Device,
+    visit: &mut dyn FnMut(ChainPoint),
+) -> Result<ChainEvolved, DmrgError> {
+    if device.runs_kernels() {
+        return evolve(DeviceBackend::new(device)?, hamiltonian, start, options, visit);
+    }
+    evolve(HostBackend::default(), hamiltonian, start, options, visit)
+}
+
+fn evolve<E: TimeEngine>(
+    engine: E,
+    (chain, driven): Hamiltonian<'_>,
+    start: &ChainStart,
+    options: &ChainEvolution,
+    visit: &mut dyn FnMut(ChainPoint),
+) -> Result<ChainEvolved, DmrgError> {
     options.check()?;
-    let (mut saver, saved) = EvolutionSaver::open(options.checkpoint.as_ref(), chain)?;
+    let identity = driven.map_or(Ok(identity(chain)), DrivenChain::identity)?;
+    let (mut saver, saved) = EvolutionSaver::open(options.checkpoint.as_ref(), chain, identity)?;
     let first = match start {
         ChainStart::Product(levels) => {
             let along: Vec<usize> = chain.order.iter().filter_map(|site| levels.get(*site).copied()).collect();
@@ -142,19 +105,19 @@ pub fn evolve_chain(
         }
         ChainStart::State(state) => chain.written_state(state)?,
     };
-    let (scale, all) = (chain.units.scale, options.steps().max(1.0));
-    let mut state = options.moving_state(chain, first)?;
+    let all = options.steps().max(1.0);
+    let mut state = options.moving_state(engine, chain, first)?;
     let references = state.snapshot()?.references()?;
     let plan = ObservedPlan::new(chain, &options.observables)?;
     let course = match saved {
         Some((kept, wave, course)) => {
             state = state.replaced(kept, wave, course.tally)?;
-            course.points.iter().cloned().for_each(&mut visit);
+            course.points.iter().cloned().for_each(&mut *visit);
             course
         }
         None => {
             if let Some(second) = options.times.iter().find(|time| **time > 0.0) {
-                state.prepare(scale * second / options.steps_between(0.0, *second))?;
+                state.prepare(chain.units.scale * second / options.steps_between(0.0, *second))?;
             }
             let growth = match options.axis {
                 TimeAxis::Real => None,
@@ -163,8 +126,10 @@ pub fn evolve_chain(
             SavedCourse { growth, tally: state.tally, ..SavedCourse::default() }
         }
     };
-    let mut run = Run { state, references, plan, course };
     let every = (all / TRIALS as f64).ceil().max(1.0) as usize;
+    let last = options.times.last().copied().unwrap_or(0.0);
+    let amplitude = EXPONENTIALS * options.tolerance.sqrt();
+    let mut run = Run { state, driven, references, plan, course, every, last, amplitude };
     saver.hold_signals();
     while run.course.time < options.times.len() {
         let time = options.times[run.course.time];
@@ -176,12 +141,13 @@ pub fn evolve_chain(
             if !saver.is_open() {
                 interrupt::check()?;
             }
-            run.step(step * scale, every)?;
+            let from = before + run.course.done as f64 * step;
+            run.step(from, step)?;
             if run.state.tally.discarded > options.tolerance {
                 let at = before + run.course.done as f64 * step;
                 visit(run.point(at)?);
                 saver.let_signals_end()?;
-                return run.end(options, at, Some(at));
+                return run.end(options, Some(at));
             }
             saver.save_if_due(&run.state.sweeper, &run.course)?;
         }
@@ -193,8 +159,7 @@ pub fn evolve_chain(
         visit(point);
     }
     saver.let_signals_end()?;
-    let last = options.times.last().copied().unwrap_or(0.0);
-    run.end(options, last, None)
+    run.end(options, None)
 }
 
 /// E₀ of a chain in its units, by a short search.
@@ -212,13 +177,20 @@ fn lowest_level(chain: &Chain) -> Result<f64, DmrgError> {
 }
 
 /// A state on its way.
-struct Run<'c, 'o> {
-    state: MovingState<'c>,
+struct Run<'c, 'o, E: TimeEngine> {
+    state: MovingState<'c, E>,
+    driven: Option<&'c DrivenChain<'c>>,
     /// ψ(0), and of a complex chain iψ(0).
     references: References,
     plan: ObservedPlan<'o>,
     /// How far it is.
     course: SavedCourse,
+    /// Each first of so many steps is tried.
+    every: usize,
+    /// The last time.
+    last: f64,
+    /// By how much what H(t) hides may move ψ.
+    amplitude: f64,
 }
 
 type References = Vec<ReferenceState<Vec<f64>>>;
@@ -234,32 +206,89 @@ fn overlaps(read: &mut Sweeper<'_>, references: References) -> Result<(Vec<f64>,
     Ok((found, read.take_references()))
 }
 
-impl Run<'_, '_> {
-    /// A step; each first of `every` steps is tried: one of four times its length beside two of twice it tells how far it may be off.
-    fn step(&mut self, time: f64, every: usize) -> Result<(), DmrgError> {
-        if self.course.steps.is_multiple_of(every) {
-            let [mut whole, mut halves] = [self.state.duplicate()?, self.state.duplicate()?];
-            whole.step(4.0 * time)?;
-            halves.step(2.0 * time)?;
-            halves.step(2.0 * time)?;
-            let references = halves.snapshot()?.references()?;
-            let (found, _) = overlaps(&mut whole.snapshot()?, references)?;
-            // ‖whole − halves‖² = 2 − 2 Re ⟨…⟩. A step of third order is off by 4/3 of the difference, and one of a quarter of the time
-            // by 1/64 of that: truncations, which are counted elsewhere, hardly matter in it. Twice that, since the order is lower where the
-            // states that a bond has just got matter.
-            let difference = (2.0 - 2.0 * found[0]).max(0.0).sqrt();
-            self.course.splitting.tried(difference / 24.0);
+/// Moves a state, under H or the mean of H(t).
+fn advance<E: TimeEngine>(
+    driven: Option<&DrivenChain<'_>>,
+    state: &mut MovingState<'_, E>,
+    from: f64,
+    time: f64,
+) -> Result<(), DmrgError> {
+    let chain = state.chain();
+    let Some(driven) = driven else {
+        state.step(time * chain.units.scale)?;
+        state.tally.phase += chain.units.energy(0.0) * time;
+        return Ok(());
+    };
+    let mean = driven.averaged(from, from + time)?;
+    let mut moving = state.on_chain(&mean)?;
+    moving.step(time * mean.units.scale)?;
+    moving.tally.phase += mean.units.energy(0.0) * time;
+    *state = moving.on_chain(chain)?;
+    Ok(())
+}
+
+impl<E: TimeEngine> Run<'_, '_, E> {
+    /// A step, or the spans into which H(t) divides it.
+    fn step(&mut self, from: f64, time: f64) -> Result<(), DmrgError> {
+        match self.driven {
+            None => self.span(from, time)?,
+            Some(driven) => {
+                for (from, to) in driven.spans((from, from + time), self.amplitude, self.last) {
+                    if let Some(now) = driven.changed(&self.course.coefficients, from, to)? {
+                        self.course.coefficients = now;
+                        self.course.splitting.tried = 0.0;
+                        // Terms on distant sites may be new.
+                        let chain = driven.averaged(from, to)?;
+                        let mut state = self.state.on_chain(&chain)?;
+                        state.prepare((to - from) * chain.units.scale)?;
+                        self.state = state.on_chain(self.state.chain())?;
+                    }
+                    self.span(from, to - from)?;
+                }
+            }
+        }
+        self.course.done += 1;
+        Ok(())
+    }
+
+    /// What a step of this length costs, by one of four times the length beside two of twice it, or of so much less as the last time allows.
+    fn try_length(&mut self, from: f64, time: f64) -> Result<(), DmrgError> {
+        let part = if self.driven.is_some() { time.min(0.25 * (self.last - from)) } else { time };
+        let [mut whole, mut halves] = [self.state.duplicate()?, self.state.duplicate()?];
+        advance(self.driven, &mut whole, from, 4.0 * part)?;
+        advance(self.driven, &mut halves, from, 2.0 * part)?;
+        advance(self.driven, &mut halves, from + 2.0 * part, 2.0 * part)?;
+        let references = halves.snapshot()?.references()?;
+        let (found, _) = overlaps(&mut whole.snapshot()?, references)?;
+        let (re, im) = (found[0], found.get(1).copied().unwrap_or(0.0));
+        // Numbers in H turn both alike.
+        let (sin, cos) = (whole.tally.phase - halves.tally.phase).sin_cos();
+        // ‖whole − halves‖² = 2 − 2 Re ⟨…⟩. A step of third order is off by 4/3 of the difference, and one of a quarter of the time
+        // by 1/64 of that: truncations, which are counted elsewhere, hardly matter in it. Twice that, since the order is lower where the
+        // states that a bond has just got matter.
+        let difference = (2.0 - 2.0 * (re * cos + im * sin)).max(0.0).sqrt();
+        self.course.splitting.tried(part, difference / 24.0);
+        self.course.splitting.tried = time;
+        Ok(())
+    }
+
+    /// A step in which H is constant or a mean; now and then its length is tried.
+    fn span(&mut self, from: f64, time: f64) -> Result<(), DmrgError> {
+        if self.course.steps.is_multiple_of(self.every) || time > LONGER * self.course.splitting.tried {
+            self.try_length(from, time)?;
         }
         let before = self.state.tally;
-        self.state.step(time)?;
+        advance(self.driven, &mut self.state, from, time)?;
         let now = self.state.tally;
         let course = &mut self.course;
-        (course.steps, course.done, course.tally) = (course.steps + 1, course.done + 1, now);
-        course.splitting.since += 1.0;
+        (course.steps, course.tally) = (course.steps + 1, now);
+        course.splitting.made(time);
         if let Some(growth) = &mut course.growth {
-            let factor = (-growth.lowest * time - (now.log_norm - before.log_norm)).max(0.0).exp();
+            let scaled = time * self.state.chain().units.scale;
+            let factor = (-growth.lowest * scaled - (now.log_norm - before.log_norm)).max(0.0).exp();
             let weight = (now.discarded - before.discarded) + (now.missing - before.missing);
-            growth.error = factor * growth.error + weight.sqrt() + now.bound - before.bound + course.splitting.last;
+            let steps = now.bound - before.bound + course.splitting.of_step(time);
+            growth.error = factor * growth.error + weight.sqrt() + steps;
         }
         Ok(())
     }
@@ -280,12 +309,11 @@ impl Run<'_, '_> {
         }
     }
 
-    /// The end of the run, at a time.
-    fn end(&self, options: &ChainEvolution, time: f64, stop_time: Option<f64>) -> Result<ChainEvolved, DmrgError> {
+    /// The end of the run, at the last time or where it stopped.
+    fn end(&self, options: &ChainEvolution, stop_time: Option<f64>) -> Result<ChainEvolved, DmrgError> {
         let steps = ChainSteps { stop_time, ..self.record() };
-        let chain = self.state.sweeper.chain;
         // The part of H that is a number turns the phase.
-        let phase = if chain.is_complex() { -chain.units.energy(0.0) * time } else { 0.0 };
+        let phase = if self.state.axis == TimeAxis::Real { -self.state.tally.phase } else { 0.0 };
         let state = match options.state {
             true => Some(end_state(&self.state.snapshot()?, phase)?),
             false => None,
@@ -295,13 +323,18 @@ impl Run<'_, '_> {
 
     /// What is read off.
     fn point(&mut self, time: f64) -> Result<ChainPoint, DmrgError> {
-        let chain = self.state.sweeper.chain;
-        let units = &chain.units;
-        let energy = units.energy(self.state.energy()?);
+        let chain = self.state.chain();
+        let energy = match self.driven {
+            None => chain.units.energy(self.state.energy()?),
+            Some(driven) => {
+                let now = driven.at_time(time)?;
+                now.units.energy(self.state.on_chain(&now)?.energy()?)
+            }
+        };
         let mut read = self.state.snapshot()?;
         let (found, references) = overlaps(&mut read, std::mem::take(&mut self.references))?;
         self.references = references;
-        let offset = units.energy(0.0) * time;
+        let offset = self.state.tally.phase;
         let (re, im) = (found[0], found.get(1).copied().unwrap_or(0.0));
         let (overlap, log_norm) = match self.state.axis {
             // The part of H that is a number turns the phase.

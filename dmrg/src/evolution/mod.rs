@@ -7,9 +7,14 @@
 //! |---|---|
 //! | `start.rs` | kept states of a product of local states, and of a written state |
 //! | `exponential.rs` | exp(−iHt) ψ of a bond or a site |
+//! | `limits.rs` | what is wanted, and the limits of truncations and exponentials |
+//! | `krylov.rs` | vectors of a Krylov space, and where they are |
+//! | `time_engine.rs` | the engines on which states move |
 //! | `split.rs` | which states of a left block stay, of complex ψ |
 //! | `reach.rs` | which states blocks need for terms on distant sites |
 //! | `step.rs` | a step of all bonds there and back |
+//! | `site_step.rs` | a step of all sites, whose bonds grow |
+//! | `driven.rs` | H(t), and which chain a step has |
 //! | `checkpoint.rs` | from where a killed run goes on |
 //! | `progress.rs` | how far an evolution is |
 //! | `end_state.rs` | ψ at the end, to take away |
@@ -17,15 +22,22 @@
 
 mod checkpoint;
 mod course;
+mod driven;
 mod end_state;
 mod exponential;
+mod krylov;
+mod limits;
 mod progress;
 mod reach;
+mod site_step;
 mod split;
 mod start;
 mod step;
+mod time_engine;
 
-pub use course::{ChainEvolution, ChainEvolved, evolve_chain};
+pub use course::{ChainEvolved, evolve_chain, evolve_driven_chain};
+pub use driven::DrivenChain;
+pub use limits::ChainEvolution;
 pub use progress::{ChainPoint, ChainSteps};
 
 use crate::matrix_product::MatrixProductState;
@@ -39,5 +51,7 @@ pub enum ChainStart {
     State(MatrixProductState),
 }
 
+#[cfg(test)]
+mod exact_tests;
 #[cfg(test)]
 mod tests;

@@ -53,22 +53,36 @@ impl ChainSteps {
     }
 }
 
-/// What the length of steps costs.
+/// What the length of steps costs: c τ³ for a step of time τ, with c from trials.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct Splitting {
     /// Of all steps before the last trial.
-    pub(super) before: f64,
-    /// Of the step that was tried last.
-    pub(super) last: f64,
-    /// Steps since.
-    pub(super) since: f64,
+    before: f64,
+    /// c of the step that was tried last.
+    last: f64,
+    /// Σ τ³ of the steps since.
+    since: f64,
+    /// The length of the step that was tried last.
+    pub(super) tried: f64,
 }
 
 impl Splitting {
-    pub(super) fn tried(&mut self, error: f64) {
+    /// A step of this time was tried, and costs so much.
+    pub(super) fn tried(&mut self, time: f64, error: f64) {
+        let cost = error / time.powi(3);
         // The larger of both ends for the steps between.
-        self.before += self.since * self.last.max(error);
-        (self.last, self.since) = (error, 0.0);
+        self.before += self.since * self.last.max(cost);
+        (self.last, self.since, self.tried) = (cost, 0.0, time);
+    }
+
+    /// A step of this time was made.
+    pub(super) fn made(&mut self, time: f64) {
+        self.since += time.powi(3);
+    }
+
+    /// What a step of this time costs.
+    pub(super) fn of_step(&self, time: f64) -> f64 {
+        self.last * time.powi(3)
     }
 
     pub(super) fn error(&self) -> f64 {
@@ -97,6 +111,8 @@ pub(super) struct SavedCourse {
     /// What they have cost.
     pub(super) tally: Tally,
     pub(super) splitting: Splitting,
+    /// The coefficients of H(t) at the last trial.
+    pub(super) coefficients: Vec<f64>,
     /// In imaginary time.
     pub(super) growth: Option<Growth>,
     /// What was measured, if the run is saved.

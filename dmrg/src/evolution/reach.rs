@@ -11,11 +11,15 @@
 
 use super::split::column_pairs;
 use crate::block::blocks::Side;
+use crate::block::enlarged::EnlargedOperators;
 use crate::block::state::Isometry;
-use crate::block::truncate::{Centre, CentreBlock, Truncated, TruncationLimits, Wave};
+use crate::block::truncate::{Centre, CentreBlock, Truncated, TruncationLimits, Wave, weighted_stages};
 use crate::chain::Chain;
+use crate::engine::Engine;
 use crate::error::DmrgError;
 use eigenforge_runtime::BackendError;
+use eigenforge_runtime::backend::Operands;
+use eigenforge_runtime::records::OperandSpace;
 use faer::{Mat, c64};
 
 /// Bounds of the norms of the operators of each cut, of the left and the right part.
@@ -108,13 +112,33 @@ fn directions(p: &[f64], kept: &Mat<f64>, in_pairs: bool) -> Result<(Vec<f64>, V
     Ok((values, columns))
 }
 
+/// P of an engine's operators on the host, one matrix per sector of the block on `side`; `weight` is that of each operator.
+///
+/// # Errors
+/// Errors of the engine.
+pub(super) fn reached<E: Engine>(
+    engine: &E,
+    wave: Wave<'_, E::Buffer>,
+    side: Side,
+    operators: &EnlargedOperators<E::Buffer>,
+    operands: Operands<'_, E::Buffer>,
+    weight: impl Fn(usize) -> f64,
+) -> Result<Vec<Vec<f64>>, DmrgError> {
+    let (first, second) = weighted_stages(wave, side, operators, weight);
+    let operands = operands.set(OperandSpace::Input, wave.data);
+    let between = engine.run(&first, operands)?;
+    let found = engine.run(&second, operands.set(OperandSpace::Between, &between))?;
+    let found = engine.download(&found)?;
+    Ok(second.groups.iter().map(|group| found[group.offset..][..group.length].to_vec()).collect())
+}
+
 /// Joins the kept states by what H makes of ψ; `density` is P, one matrix per sector of the block on `side`. Also returns the weight of
 /// what is left out.
 ///
 /// # Errors
 /// A number is not finite.
-pub(super) fn join_reached(
-    wave: Wave<'_, Vec<f64>>,
+pub(super) fn join_reached<B>(
+    wave: Wave<'_, B>,
     side: Side,
     truncated: Truncated,
     density: &[Vec<f64>],

@@ -14,12 +14,13 @@ use crate::error::DmrgError;
 use eigenforge_runtime::BackendError;
 use faer::{Mat, c64};
 use rayon::prelude::*;
+use std::ops::Deref;
 
 /// Weights of this size are known to a hundredth from the squares of a matrix.
 const RESOLVED: f64 = 1e-14;
 
 /// A sector of ψ as a complex matrix.
-fn complex(wave: Wave<'_, Vec<f64>>, pair: &PairedSector) -> Mat<c64> {
+fn complex<B: Deref<Target = [f64]>>(wave: Wave<'_, B>, pair: &PairedSector) -> Mat<c64> {
     let at = |i: usize, j: usize| pair.offset + 2 * i + j * pair.rows;
     Mat::from_fn(pair.rows / 2, pair.columns, |i, j| c64::new(wave.data[at(i, j)], wave.data[at(i, j) + 1]))
 }
@@ -42,7 +43,10 @@ pub(super) fn column_pairs(matrix: &Mat<c64>) -> Mat<f64> {
 ///
 /// # Errors
 /// A number is not finite.
-pub(super) fn truncate_pairs(wave: Wave<'_, Vec<f64>>, limits: TruncationLimits) -> Result<Truncated, DmrgError> {
+pub(super) fn truncate_pairs<B: Deref<Target = [f64]> + Sync>(
+    wave: Wave<'_, B>,
+    limits: TruncationLimits,
+) -> Result<Truncated, DmrgError> {
     let sectors = &wave.layout.sectors;
     let decomposed = sectors
         .par_iter()

@@ -10,16 +10,20 @@
 
 mod basis;
 mod directions;
+mod limits;
 mod operators;
 mod sketch;
 #[cfg(test)]
 mod tests;
 mod turn;
 
+pub(crate) use limits::ExpansionLimits;
+
 use crate::block::blocks::Side;
 use crate::block::bond::TwoSiteBond;
 use crate::block::enlarged::EnlargedOperators;
 use crate::block::one_site::OneSite;
+use crate::block::state::Isometry;
 use crate::block::truncate::TruncationLimits;
 use crate::chain::Chain;
 use crate::engine::Engine;
@@ -32,14 +36,10 @@ use crate::sweep_plan::SweepPlan;
 use directions::Directions;
 use eigenforge_runtime::backend::Operands;
 use eigenforge_runtime::solvers::lean::{DavidsonLimits, DavidsonResult};
+use limits::LEAST_NEW;
 use operators::Narrower;
 use sketch::Sketching;
 use std::time::Instant;
-
-/// New states of a full bond as a part of those that may stay.
-const NEW: f64 = 0.15;
-/// New states of a bond at least.
-const LEAST_NEW: usize = 8;
 
 impl<'c, E: Engine> Sweeper<'c, E> {
     /// Solves bond `p` with both of its sites, or with one of them and more states where the plan says so, truncates, and moves on in
@@ -67,7 +67,8 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         let own = self.site_operators(&site)?;
         drop(planning);
         let expanding = self.engine.span("expansion");
-        let site = self.expand(site, &own, plan.limits)?;
+        let room = ExpansionLimits::of_solve(plan.limits.most, site.p as u64);
+        let (site, _) = self.expand(site, &own, room)?;
         drop(expanding);
         let bond = self.around(&site, own)?;
         let planned = begun.elapsed().as_secs_f64();
@@ -135,13 +136,17 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         })
     }
 
-    /// Joins new states to those of the bond ahead of a site; `own` are the operators of the block that holds the site.
-    fn expand(
+    /// Joins new states to those of the bond ahead of a site; `own` are the operators of the block that holds the site. Also returns an
+    /// estimate of ‖Hψ‖² outside all of these states, if the limits say that it is wanted, else 0.
+    ///
+    /// # Errors
+    /// A number is not finite; errors of the engine.
+    pub(crate) fn expand(
         &mut self,
         site: OneSite,
         own: &EnlargedOperators<E::Buffer>,
-        limits: TruncationLimits,
-    ) -> Result<OneSite, DmrgError> {
+        limits: ExpansionLimits,
+    ) -> Result<(OneSite, f64), DmrgError> {
         let chain = self.chain;
         let (side, next, cut) = match site.with {
             Side::Left => (Side::Right, site.p + 1, site.p + 2),
@@ -153,12 +158,12 @@ impl<'c, E: Engine> Sweeper<'c, E> {
             Side::Left => (self.block(Side::Left, site.p), self.block(side, cut)),
             Side::Right => (self.block(Side::Right, site.p + 1), self.block(side, cut)),
         };
-        let Some(states) = self.kept[next].as_ref() else { return Ok(site) };
-        let (most, count) = (limits.most, states.kept.total());
-        let room = ((NEW * most as f64).ceil() as usize).max(LEAST_NEW).max(most.saturating_sub(count));
+        let Some(states) = self.kept[next].as_ref() else { return Ok((site, 0.0)) };
+        let (count, width) = (states.kept.total(), if limits.in_pairs { 2 } else { 1 });
+        let room = limits.room(count / width);
         let far = chain.enlarge(side, &behind.sectors, cut);
         // Only the sketch and the new states are multiplied.
-        let part = room as f64 / count.max(1) as f64;
+        let part = width as f64 * room as f64 / count.max(1) as f64;
         let width = |q: usize| states.block(q).map_or(1, |block| (part * block.columns as f64).ceil() as usize);
         let widths: Vec<usize> = (0..far.sectors.len()).map(width).collect();
         let engine = &self.engine;
@@ -179,11 +184,24 @@ impl<'c, E: Engine> Sweeper<'c, E> {
             states,
             total: chain.total,
         };
-        let Some(sketch) = sketching.run(engine, room, site.p as u64, operands)? else { return Ok(site) };
-        let Some(new) = Directions::new(engine, &sketch, states, room)? else { return Ok(site) };
+        let outside = |kept: &Isometry<E::Buffer>| -> Result<f64, DmrgError> {
+            if !limits.in_time {
+                return Ok(0.0);
+            }
+            let rest = sketching.run(engine, (LEAST_NEW, !limits.seed), operands, kept)?;
+            rest.map_or(Ok(0.0), |rest| rest.weight(engine))
+        };
+        let Some(sketch) = sketching.run(engine, (room, limits.seed), operands, states)? else {
+            return Ok((site, 0.0));
+        };
+        let Some(new) = Directions::new(engine, &sketch, states, (room, limits))? else {
+            let rest = outside(states)?;
+            return Ok((site, rest));
+        };
         let narrower =
             Narrower { block: self.block(side, if side == Side::Right { next } else { site.p }), states, side };
         let states = basis::join_bases(engine, &far.sectors, states, &new)?;
+        let rest = outside(&states)?;
         let identity = Chain::identity(&chain.sum, side, cut);
         let grown = narrower.widen(engine, (&far_operators, operands), &states, identity)?;
         for companion in &mut self.below {
@@ -196,7 +214,7 @@ impl<'c, E: Engine> Sweeper<'c, E> {
         }
         let wider = self.site_frame(site.p, site.with);
         self.wave = basis::pad_wave(&self.engine, site.with, (&site.frame, &self.wave), &wider.frame)?;
-        Ok(wider)
+        Ok((wider, rest))
     }
 
     /// The lowest state of a site, and the operations of a product.

@@ -16,6 +16,7 @@ use crate::block::enlarged::{EnlargedOperators, OperatorBlock, Piece};
 use crate::block::projection::onto_rows;
 use crate::block::start::Random;
 use crate::block::state::{Isometry, KeptBlock};
+use crate::block::truncate::is_multiple_of_identity;
 use crate::chain::charges::Charges;
 use crate::engine::Engine;
 use crate::error::DmrgError;
@@ -25,6 +26,8 @@ use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordS
 /// Random rows for each state that is wanted, and for each sector besides.
 const ROWS: f64 = 1.25;
 const ROWS_OF_SECTOR: usize = 4;
+/// Mean square of an element of Ω.
+pub(super) const VARIANCE: f64 = 1.0 / 3.0;
 
 /// ψ at a site and the states of the bond beside it that may be more.
 pub(super) struct Sketching<'a, B> {
@@ -92,11 +95,6 @@ pub(super) fn kept_operand(space: OperandSpace, block: &KeptBlock) -> Operand {
     plain(space, block.offset, block.rows)
 }
 
-/// Whether an operator of a block is a multiple of its identity.
-fn is_identity(block: &OperatorBlock) -> bool {
-    block.pieces.len() == 1 && block.pieces[0].matrix.is_none() && block.row == block.column
-}
-
 /// The transpose of a piece.
 pub(super) fn transpose_piece(piece: &Piece) -> Piece {
     let matrix = piece.matrix.map(|matrix| Operand { transposed: !matrix.transposed, ..matrix });
@@ -129,14 +127,14 @@ impl<B> Sketching<'_, B> {
         &enlarged.sectors
     }
 
-    /// The rows of every sector that has states outside V, for about `room` more states in all.
-    fn blocks(&self, room: usize) -> Vec<SketchBlock> {
+    /// The rows of every sector that has states outside `kept`, for about `room` more states in all.
+    fn blocks(&self, room: usize, kept: &Isometry<B>) -> Vec<SketchBlock> {
         let far = &self.far.sectors;
         let layout = match self.near {
             Side::Left => WaveLayout::new(self.near_sectors(), far, self.total),
             Side::Right => WaveLayout::new(far, self.near_sectors(), self.total),
         };
-        let free = |sector: usize| far.dimension(sector) - self.states.block(sector).map_or(0, |kept| kept.columns);
+        let free = |sector: usize| far.dimension(sector) - kept.block(sector).map_or(0, |kept| kept.columns);
         let pairs = layout.sectors.iter().map(|pair| match self.near {
             Side::Left => (pair.left, pair.right),
             Side::Right => (pair.right, pair.left),
@@ -146,7 +144,8 @@ impl<B> Sketching<'_, B> {
         let (mut offset, mut blocks) = (0, Vec::with_capacity(open.len()));
         for (near, sector) in open {
             let columns = far.dimension(sector);
-            let share = (ROWS * room as f64 * columns as f64 / all as f64).ceil() as usize + ROWS_OF_SECTOR;
+            let share = (ROWS * room as f64 * columns as f64 / all as f64).ceil() as usize;
+            let share = share.saturating_add(ROWS_OF_SECTOR);
             let rows = share.min(free(sector)).min(self.near_sectors().dimension(near));
             blocks.push(SketchBlock { near, sector, offset, rows, columns });
             offset += rows * columns;
@@ -169,7 +168,8 @@ impl<B> Sketching<'_, B> {
             for (of_near, of_far) in self.operators.blocks.iter().zip(&self.far_operators.blocks) {
                 let (Some(a), Some(b)) = (&of_near[near], &of_far[states.enlarged_sector]) else { continue };
                 let Some(target) = target_of[a.row].filter(|target| blocks[*target].sector == b.row) else { continue };
-                if !is_identity(b) {
+                let d = self.far.sectors.dimension(b.column);
+                if b.row != b.column || !is_multiple_of_identity(&b.pieces, d) {
                     terms.push(SketchTerm { a, b, centre: (pair.offset, pair.rows, pair.columns), states, target });
                 }
             }
@@ -177,18 +177,18 @@ impl<B> Sketching<'_, B> {
         terms
     }
 
-    /// Y, from the buffers of the operators of both sides. `None` where V has all states.
+    /// Y outside the states `kept`, V or more of them, from the buffers of the operators of both sides. `None` where they are all.
     ///
     /// # Errors
     /// Errors of the engine.
     pub(super) fn run<E: Engine<Buffer = B>>(
         &self,
         engine: &E,
-        room: usize,
-        seed: u64,
+        (room, seed): (usize, u64),
         operands: Operands<'_, B>,
+        kept: &Isometry<B>,
     ) -> Result<Option<Sketch<B>>, DmrgError> {
-        let blocks = self.blocks(room);
+        let blocks = self.blocks(room, kept);
         let terms = self.terms(&blocks);
         if terms.is_empty() {
             return Ok(None);
@@ -224,28 +224,50 @@ impl<B> Sketching<'_, B> {
         let between = engine.run(&wide, chained.set(OperandSpace::Input, &self.states.data))?;
         let data = engine.run(&rows, operands.set(OperandSpace::Input, &between))?;
         let square = engine.dot(&data, &data)?;
-        let data = self.project_out(engine, &blocks, &data)?;
+        let data = project_out(engine, &blocks, &data, kept)?;
         Ok(Some(Sketch { blocks, data, square }))
     }
+}
 
-    /// Y (1 − V Vᵀ).
-    fn project_out<E: Engine<Buffer = B>>(&self, engine: &E, blocks: &[SketchBlock], data: &B) -> Result<B, DmrgError> {
-        let (mut overlaps, mut rest) = (RecordStage::default(), RecordStage::default());
-        for block in blocks {
-            let size = [block.rows, block.columns];
-            let y = plain(OperandSpace::Input, block.offset, block.rows);
-            let mut records = vec![copy(y, size)];
-            if let Some(kept) = self.states.block(block.sector) {
-                let v = kept_operand(OperandSpace::Right, kept);
-                let at = overlaps
-                    .push(block.rows * kept.columns, vec![product(y, v, block.columns, [block.rows, kept.columns])]);
-                let overlap = plain(OperandSpace::Between, at, block.rows);
-                records.push(Record { coefficient: -1.0, ..product(overlap, transposed(v), kept.columns, size) });
-            }
-            rest.push(block.rows * block.columns, records);
+impl<B> Sketch<B> {
+    /// Estimate of ‖Hψ‖² outside the states that the sketch left out: of each sector a mean over its rows.
+    ///
+    /// # Errors
+    /// Errors of the engine.
+    pub(super) fn weight<E: Engine<Buffer = B>>(&self, engine: &E) -> Result<f64, DmrgError> {
+        let mut stage = RecordStage::default();
+        for SketchBlock { offset, rows, columns, .. } in &self.blocks {
+            let y = plain(OperandSpace::Input, *offset, *rows);
+            let coefficient = (*rows as f64 * VARIANCE).sqrt().recip();
+            stage.push(rows * columns, vec![Record { coefficient, ..copy(y, [*rows, *columns]) }]);
         }
-        let operands = Operands::default().set(OperandSpace::Input, data).set(OperandSpace::Right, &self.states.data);
-        let overlap = engine.run(&overlaps, operands)?;
-        Ok(engine.run(&rest, operands.set(OperandSpace::Between, &overlap))?)
+        let scaled = engine.run(&stage, Operands::default().set(OperandSpace::Input, &self.data))?;
+        Ok(engine.dot(&scaled, &scaled)?)
     }
+}
+
+/// Y (1 − V Vᵀ) of states V.
+fn project_out<E: Engine>(
+    engine: &E,
+    blocks: &[SketchBlock],
+    data: &E::Buffer,
+    states: &Isometry<E::Buffer>,
+) -> Result<E::Buffer, DmrgError> {
+    let (mut overlaps, mut rest) = (RecordStage::default(), RecordStage::default());
+    for block in blocks {
+        let size = [block.rows, block.columns];
+        let y = plain(OperandSpace::Input, block.offset, block.rows);
+        let mut records = vec![copy(y, size)];
+        if let Some(kept) = states.block(block.sector) {
+            let v = kept_operand(OperandSpace::Right, kept);
+            let at = overlaps
+                .push(block.rows * kept.columns, vec![product(y, v, block.columns, [block.rows, kept.columns])]);
+            let overlap = plain(OperandSpace::Between, at, block.rows);
+            records.push(Record { coefficient: -1.0, ..product(overlap, transposed(v), kept.columns, size) });
+        }
+        rest.push(block.rows * block.columns, records);
+    }
+    let operands = Operands::default().set(OperandSpace::Input, data).set(OperandSpace::Right, &states.data);
+    let overlap = engine.run(&overlaps, operands)?;
+    Ok(engine.run(&rest, operands.set(OperandSpace::Between, &overlap))?)
 }

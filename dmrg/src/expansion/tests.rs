@@ -1,5 +1,6 @@
 //! Sweeps whose bonds grow, on small chains.
 
+use super::ExpansionLimits;
 use crate::block::blocks::Side;
 use crate::block::bond::carried_over;
 use crate::block::one_site::OneSite;
@@ -111,7 +112,7 @@ fn operators_in_a_grown_basis_are_those_of_its_states() {
         sweeper.engine().expectation(&bond.superblock(), operands, sweeper.wave()).unwrap()
     };
     let narrow = energy(&sweeper, &site);
-    let site = sweeper.expand(site, &own, plan.limits).unwrap();
+    let (site, _) = sweeper.expand(site, &own, ExpansionLimits::of_solve(plan.limits.most, 3)).unwrap();
     assert!((energy(&sweeper, &site) - narrow).abs() < 1e-12, "ψ is as it was");
     let states = sweeper.kept[p + 1].as_ref().unwrap();
     assert!(states.kept.total() > before, "states were added");

@@ -17,7 +17,7 @@ impl<E: Engine> Sweeper<'_, E> {
     ///
     /// # Errors
     /// Errors of the engine.
-    pub(super) fn fold(&mut self, p: usize, grows: Side) -> Result<OneSite, DmrgError> {
+    pub(crate) fn fold(&mut self, p: usize, grows: Side) -> Result<OneSite, DmrgError> {
         self.ensure_resident(Evictable::Block(Side::Left, p))?;
         self.ensure_resident(Evictable::Block(Side::Right, p + 2))?;
         let (chain, frame) = (self.chain, self.frame(p));

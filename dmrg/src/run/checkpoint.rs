@@ -11,7 +11,7 @@
 //! checkpoint of every state below; if those have changed, the state is not reused because it would not be orthogonal to
 //! them. What a run does with a state that was found with other keys is in [`settings`](super::settings).
 
-use super::saved_numbers::{SavedTables, identity, read_numbers, write_numbers};
+use super::saved_numbers::{SavedTables, compare, identity, read_header, read_numbers, write_numbers};
 use super::settings::{Difference, Leg, Settings};
 use crate::block::state::Isometry;
 use crate::chain::Chain;
@@ -161,22 +161,13 @@ impl Saver {
         let (order, settings) = (chain.order.clone(), settings.clone());
         let mut saver = Saver { states, folder, problem, order, settings, below, last: None };
         for (_, path) in found.iter().rev() {
-            let header: Header = match state_folder::read_header(path, SCHEMA, FIRST_SEALED) {
-                state_folder::Header::Whole(header) => header,
-                state_folder::Header::OtherSchema(found) => {
-                    saver.compare("version", &format!("schema {SCHEMA}"), &format!("schema {found}"))?;
-                    continue;
-                }
-                state_folder::Header::Damaged => {
-                    state_folder::pass_over(path, "header.ron");
-                    continue;
-                }
-            };
+            let read = read_header::<Header>(&saver.folder, path, SCHEMA, FIRST_SEALED)?;
+            let Some(header) = read else { continue };
             if saver.problem != header.problem && saver.order.len() == header.order.len() {
                 // Along another order the same model has other sums.
-                saver.compare("order", &format!("{:?}", saver.order), &format!("{:?}", header.order))?;
+                compare(&saver.folder, "order", &format!("{:?}", saver.order), &format!("{:?}", header.order))?;
             }
-            saver.compare("model", &saver.problem, &header.problem)?;
+            compare(&saver.folder, "model", &saver.problem, &header.problem)?;
             if !options.resume {
                 return Ok((saver, None));
             }
@@ -185,7 +176,9 @@ impl Saver {
             }
             let differences = match saver.settings.compare(&header.settings) {
                 Ok(differences) => differences,
-                Err((key, of)) => return saver.compare(key, &of.here, &of.saved).map(|()| (saver, None)),
+                Err((key, of)) => {
+                    return compare(&saver.folder, key, &of.here, &of.saved).map(|()| (saver, None));
+                }
             };
             let sum = header.sum.clone();
             if let Some(mut state) = restore(path, header, chain) {
@@ -203,14 +196,6 @@ impl Saver {
     /// The sum of the state that was last saved or restored.
     pub(crate) fn last(&self) -> Option<&str> {
         self.last.as_deref()
-    }
-
-    fn compare(&self, what: &'static str, expected: &str, found: &str) -> Result<(), DmrgError> {
-        if expected == found {
-            return Ok(());
-        }
-        let (folder, what, expected, found) = (self.folder.clone(), what.into(), expected.into(), found.into());
-        Err(DmrgError::OtherCheckpoint { folder, what, expected, found })
     }
 
     /// From now on a signal waits for the next bond.

@@ -10,7 +10,8 @@ use crate::error::DmrgError;
 use crate::sweep::restored::is_whole;
 use crate::sweep::sweeper::Sweeper;
 use eigenforge_runtime::input_file::{FileKind, read_bytes};
-use eigenforge_runtime::state_folder::NotWritten;
+use eigenforge_runtime::state_folder::{self, NotWritten};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fs::File;
@@ -38,6 +39,40 @@ pub(crate) fn identity(chain: &Chain) -> String {
     hasher.update(format!("{:?}{:?}{:?}", chain.local, chain.total, chain.order).as_bytes());
     hasher.update(format!("{:?}{:?}{operators:?}", chain.sum.sites, chain.units).as_bytes());
     hasher.finalize().to_hex().to_string()
+}
+
+/// Refuses a state of a run in which something else is another.
+///
+/// # Errors
+/// What, here and there.
+pub(crate) fn compare(folder: &Path, what: &str, expected: &str, found: &str) -> Result<(), DmrgError> {
+    if expected == found {
+        return Ok(());
+    }
+    let (folder, what) = (folder.into(), what.into());
+    Err(DmrgError::OtherCheckpoint { folder, what, expected: expected.into(), found: found.into() })
+}
+
+/// The header of a state of a folder; `None` of a damaged one, which is passed over.
+///
+/// # Errors
+/// A header of another version of the layout.
+pub(crate) fn read_header<H: DeserializeOwned>(
+    folder: &Path,
+    state: &Path,
+    schema: u32,
+    first_sealed: u32,
+) -> Result<Option<H>, DmrgError> {
+    match state_folder::read_header(state, schema, first_sealed) {
+        state_folder::Header::Whole(header) => Ok(Some(header)),
+        state_folder::Header::OtherSchema(found) => {
+            compare(folder, "version", &format!("schema {schema}"), &format!("schema {found}")).map(|()| None)
+        }
+        state_folder::Header::Damaged => {
+            state_folder::pass_over(state, "header.ron");
+            Ok(None)
+        }
+    }
 }
 
 /// Writes the numbers of a state piece by piece, so that they are never all in memory.

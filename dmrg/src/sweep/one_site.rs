@@ -7,12 +7,13 @@
 use super::eviction::Evictable;
 use super::sweeper::Sweeper;
 use crate::block::blocks::{Enlarged, PairedSector, Side};
-use crate::block::bond::TwoSiteBond;
+use crate::block::bond::{Frame, TwoSiteBond};
 use crate::block::enlarged::{EnlargedOperators, Enlarging};
 use crate::block::environment::Environment;
 use crate::block::one_site::OneSite;
+use crate::block::state::Isometry;
 use crate::block::transform::TransformStep;
-use crate::block::truncate::Truncated;
+use crate::block::truncate::{Centre, Truncated};
 use crate::chain::Chain;
 use crate::chain::form::SuperblockForm;
 use crate::chain::operator_sum::Entry;
@@ -79,6 +80,18 @@ impl<E: Engine> Sweeper<'_, E> {
         Ok(TwoSiteBond { frame, left_operators, right_operators })
     }
 
+    /// Both blocks' operators at a cut, where ψ has no site of its own.
+    ///
+    /// # Errors
+    /// Errors of the engine.
+    pub(crate) fn around_cut(&self, cut: usize) -> Result<TwoSiteBond<E::Buffer>, DmrgError> {
+        let (left, right) = (self.block(Side::Left, cut), self.block(Side::Right, cut));
+        let frame = Frame::at_cut(self.chain, &left.sectors, &right.sectors);
+        let left_operators = self.bare_block(Side::Left, cut, &frame.left)?;
+        let right_operators = self.bare_block(Side::Right, cut, &frame.right)?;
+        Ok(TwoSiteBond { frame, left_operators, right_operators })
+    }
+
     /// The operators of a block without the site.
     fn bare_block(
         &self,
@@ -96,6 +109,26 @@ impl<E: Engine> Sweeper<'_, E> {
         Enlarging { side, block, table: &table, operators, enlarged, cut, form }.operators(&self.engine, &widths)
     }
 
+    /// The block that a site joins, in the states that stay of both.
+    ///
+    /// # Errors
+    /// Errors of the engine.
+    pub(crate) fn grown_block(
+        &self,
+        site: &OneSite,
+        grows: Side,
+        bond: &TwoSiteBond<E::Buffer>,
+        kept: &Isometry<E::Buffer>,
+    ) -> Result<Environment<E::Buffer>, DmrgError> {
+        let (left, right) = (self.block(Side::Left, site.p), self.block(Side::Right, site.p + 1));
+        let (operators, cut) = match grows {
+            Side::Left => (&bond.left_operators, site.p),
+            Side::Right => (&bond.right_operators, site.p + 1),
+        };
+        let identity = Chain::identity(&self.chain.sum, grows, cut);
+        Environment::project(&self.engine, operators, bond.operands(left, right), kept, identity)
+    }
+
     /// Stores the kept states of a site and moves ψ to the next one in the direction of growth.
     ///
     /// # Errors
@@ -107,35 +140,44 @@ impl<E: Engine> Sweeper<'_, E> {
         bond: &TwoSiteBond<E::Buffer>,
         truncated: Truncated<E::Buffer>,
     ) -> Result<OneSite, DmrgError> {
+        let Truncated { kept, centre, .. } = truncated;
+        let grown = self.grown_block(site, grows, bond, &kept)?;
+        self.move_site(site, grows, &bond.frame, (kept, centre), grown)
+    }
+
+    /// Stores the kept states of a site with the block that has `grown`, and moves ψ in terms of them to the next site.
+    ///
+    /// # Errors
+    /// Errors of the engine.
+    pub(crate) fn move_site(
+        &mut self,
+        site: &OneSite,
+        grows: Side,
+        frame: &Frame,
+        (kept, centre): (Isometry<E::Buffer>, Centre<E::Buffer>),
+        grown: Environment<E::Buffer>,
+    ) -> Result<OneSite, DmrgError> {
         let (chain, p) = (self.chain, site.p);
-        let (left, right) = (self.block(Side::Left, p), self.block(Side::Right, p + 1));
-        let (operators, cut) = match grows {
-            Side::Left => (&bond.left_operators, p),
-            Side::Right => (&bond.right_operators, p + 1),
-        };
-        let identity = Chain::identity(&chain.sum, grows, cut);
-        let grown =
-            Environment::project(&self.engine, operators, bond.operands(left, right), &truncated.kept, identity)?;
-        let sectors = &truncated.kept.kept;
+        let sectors = &kept.kept;
         let next = match grows {
             Side::Left => OneSite::new(chain, p + 1, Side::Right, sectors, &self.block(Side::Right, p + 2).sectors),
             Side::Right => OneSite::new(chain, p - 1, Side::Left, &self.block(Side::Left, p - 1).sectors, sectors),
         };
         let (old_other, new_own) = match grows {
-            Side::Left => (&bond.frame.right, &next.frame.left),
-            Side::Right => (&bond.frame.left, &next.frame.right),
+            Side::Left => (&frame.right, &next.frame.left),
+            Side::Right => (&frame.left, &next.frame.right),
         };
         self.ensure_resident(Evictable::Kept(next.p))?;
         let v = self.kept[next.p].take().expect("states of every site away from that of ψ are kept");
-        let (old, new) = (&bond.frame.layout, &next.frame.layout);
-        let (kept, centre) = (&truncated.kept, &truncated.centre);
-        let step = TransformStep { grown: grows, old, old_other, kept, centre, given_up: &v, new_own, new };
+        let (old, new) = (&frame.layout, &next.frame.layout);
+        let step =
+            TransformStep { grown: grows, old, old_other, kept: &kept, centre: &centre, given_up: &v, new_own, new };
         self.wave = step.wave(&self.engine)?;
-        let enlarged = if grows == Side::Left { &bond.frame.left } else { &bond.frame.right };
+        let enlarged = if grows == Side::Left { &frame.left } else { &frame.right };
         for companion in &mut self.below {
-            companion.carry(&self.engine, chain, grows, p, kept, enlarged)?;
+            companion.carry(&self.engine, chain, grows, p, &kept, enlarged)?;
         }
-        self.kept[p] = Some(truncated.kept);
+        self.kept[p] = Some(kept);
         match grows {
             Side::Left => (self.left[p + 1], self.right[p + 1]) = (Some(grown), None),
             Side::Right => (self.right[p], self.left[p]) = (Some(grown), None),

@@ -36,8 +36,8 @@ pub use chebyshev::{ChebyshevMoments, Damping, chebyshev_moments};
 pub use course::{Course, rehearse_course};
 pub use lanczos::{
     BoundedStep, EvolutionOptions, EvolutionSteps, EvolutionVisitor, EvolvedState, KrylovChain, OperatorCombination,
-    RitzLine, SmallExponential, TimeAxis, TimeCoefficients, evolve, evolve_driven, krylov_chain, krylov_vectors,
-    longest_step,
+    RitzLine, SmallExponential, TimeAxis, TimeCoefficients, evolve, evolve_driven, hides_between, krylov_chain,
+    krylov_vectors, longest_step,
 };
 pub use options::{
     CheckpointOptions, Eigenpairs, Level, Preconditioner, Progress, ProgressFn, SolveOptions, SolvePhase, Solver,

@@ -14,7 +14,7 @@ use super::evolution::{EvolutionOptions, EvolutionSteps, EvolutionVisitor, Start
 use super::evolution_checkpoint::{EvolutionSaver, SavedEvolution};
 use super::exponential::TimeAxis;
 use super::propagator::{Parts, Propagator};
-use super::time_coefficients::{TimeCoefficients, is_hidden};
+use super::time_coefficients::{TimeCoefficients, hides_between};
 use crate::device::{Device, Vector};
 use crate::error::{Result, SolveError};
 use crate::operator::LinearOperator;
@@ -220,7 +220,7 @@ impl<T: Scalar> Driven<'_, '_, T> {
         let norms = self.operator.norms();
         let share = allowed / norms.len() as f64;
         let slack: Vec<f64> = norms.iter().map(|norm| share / (norm * step).max(f64::MIN_POSITIVE)).collect();
-        is_hidden(self.coefficients, (time, step), &places, &slack)
+        hides_between(self.coefficients, (time, step), &places, &slack)
     }
 
     /// Sets the coefficients to Σ w f(t).

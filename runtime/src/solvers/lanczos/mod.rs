@@ -58,7 +58,7 @@ pub use magnus::{OperatorCombination, evolve_driven};
 pub(super) use projected::Projected;
 pub(super) use recurrence::IN_PLACE;
 pub(super) use several::thick_vectors;
-pub use time_coefficients::TimeCoefficients;
+pub use time_coefficients::{TimeCoefficients, hides_between};
 
 use super::checkpoint::Saver;
 use super::run::Main;

@@ -40,7 +40,7 @@ fn include(bound: &mut [f64; 2], value: f64) {
 }
 
 /// Whether some f_k leaves what it has at these places of a step by more than its spread there and `slack` of its number.
-pub(super) fn is_hidden(
+pub fn hides_between(
     functions: &dyn TimeCoefficients,
     (time, step): (f64, f64),
     places: &[f64],
@@ -114,13 +114,13 @@ mod tests {
                 };
                 let pulse = Bounded(value, bounds);
                 assert_eq!(
-                    is_hidden(&pulse, (0.0, 1.0), &places(0.0, 1.0), &[1e-9; 2]),
+                    hides_between(&pulse, (0.0, 1.0), &places(0.0, 1.0), &[1e-9; 2]),
                     width < 0.05,
                     "{width} {middle}"
                 );
                 // A part before it, and one that the tolerance forgives.
-                assert!(!is_hidden(&pulse, (-3.0, 2.0), &places(-3.0, 2.0), &[1e-9; 2]), "{width} {middle}");
-                assert!(!is_hidden(&pulse, (0.0, 1.0), &places(0.0, 1.0), &[2.0; 2]));
+                assert!(!hides_between(&pulse, (-3.0, 2.0), &places(-3.0, 2.0), &[1e-9; 2]), "{width} {middle}");
+                assert!(!hides_between(&pulse, (0.0, 1.0), &places(0.0, 1.0), &[2.0; 2]));
             }
         }
     }
@@ -129,12 +129,12 @@ mod tests {
     fn smooth_functions_and_bounds_that_are_too_wide_hide_nothing() {
         for function in [|t: f64| t, |t: f64| t * t, |t: f64| (t - 0.5).powi(2), |t: f64| t.sin(), |_: f64| 3.0] {
             let smooth = |time: f64| vec![function(time)];
-            assert!(!is_hidden(&smooth, (0.0, 1.0), &places(0.0, 1.0), &[0.0]));
+            assert!(!hides_between(&smooth, (0.0, 1.0), &places(0.0, 1.0), &[0.0]));
         }
         let wide = Bounded(|_| 0.0, |from, to| [from - to, to - from]);
-        assert!(!is_hidden(&wide, (0.0, 1.0), &places(0.0, 1.0), &[1e-12; 2]));
+        assert!(!hides_between(&wide, (0.0, 1.0), &places(0.0, 1.0), &[1e-12; 2]));
         // All places see the same phase of it.
         let fast = |time: f64| vec![(20.0 * std::f64::consts::PI * time).sin()];
-        assert!(is_hidden(&fast, (0.0, 1.0), &places(0.0, 1.0), &[1e-9]));
+        assert!(hides_between(&fast, (0.0, 1.0), &places(0.0, 1.0), &[1e-9]));
     }
 }
