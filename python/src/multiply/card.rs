@@ -4,7 +4,7 @@ use super::card_array::{CardArray, Columns};
 use super::number::Part;
 use super::{BLOCK, Layout, Multiply, Vectors};
 use crate::errors::input_error;
-use eigenforge::runtime::{CallerStream, ColumnCopies, DeviceError, LinearOperator, StridedColumns, Vector};
+use eigenforge::runtime::{CallerStream, ColumnCopies, DeviceError, StridedColumns, Vector};
 use eigenforge_templates::ScalarType;
 use pyo3::prelude::*;
 use std::ops::Range;
@@ -153,7 +153,7 @@ impl Multiply {
     ) -> Result<(), DeviceError> {
         for number in (0..inputs.vectors.len()).filter(|number| !inputs.are_theirs[*number]) {
             let Some((address, len)) = self.run(array, block.start + number) else {
-                let columns = self.columns(array);
+                let columns = self.strided_columns(array);
                 // SAFETY: as in `vectors`.
                 let array = unsafe { caller.vector(array.address_of(block.start), columns.span(inputs.vectors.len())) };
                 return self.copies::<P>()?.gather(&array, &columns, &mut inputs.vectors);
@@ -174,7 +174,7 @@ impl Multiply {
     ) -> Result<(), DeviceError> {
         for number in (0..outputs.vectors.len()).filter(|number| !outputs.are_theirs[*number]) {
             let Some((address, len)) = self.run(array, block.start + number) else {
-                let columns = self.columns(array);
+                let columns = self.strided_columns(array);
                 let (address, span) = (array.address_of(block.start), columns.span(outputs.vectors.len()));
                 // SAFETY: as in `vectors`; nothing else writes it meanwhile.
                 let mut array = unsafe { caller.vector(address, span) };
@@ -187,7 +187,7 @@ impl Multiply {
     }
 
     /// The strides of an array, and how vectors have its numbers.
-    fn columns(&self, array: &Columns) -> StridedColumns {
+    fn strided_columns(&self, array: &Columns) -> StridedColumns {
         let Columns { shape: [rows, _], strides, parts, .. } = *array;
         StridedColumns { rows, strides, parts, together: self.layout.together() }
     }
