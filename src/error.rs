@@ -11,12 +11,13 @@ use crate::dmrg::DmrgError;
 use crate::exact::{PrepareError, RunError, ShareError};
 use crate::export::ExportError;
 use crate::files::ReportError;
-use crate::input::{Family, InputError, MatrixFileError, TooManyStates};
+use crate::input::{Family, InputError, InputFile, MatrixFileError, TooManyStates};
 use crate::lattice::LatticeError;
 use crate::observable::ReadError;
 use crate::operator::OperatorError;
 use crate::path::{FamilyError, FamilyFault, IrError, StageError};
 use crate::processes::WithoutMpi;
+use crate::report::CurveReport;
 use crate::sparse::{CsrError, LayoutError, MatrixMarketError, NpzError, SparseError};
 use crate::spmv::SpmvError;
 use crate::su3::{DeviceTransformError, InteractionError, Overflow, TableError, TeamError, TransformError};
@@ -181,6 +182,15 @@ impl Error {
     /// The error that an option or a verb has no meaning for a kind of problem.
     pub fn not_of_family(family: Family, what: impl Into<String>, why: impl Into<String>) -> Error {
         Error::NotOfFamily { what: what.into(), family, why: why.into() }
+    }
+
+    /// A file that is not of a family with curves of this kind, or is a sweep.
+    pub(crate) fn without_curves<R: CurveReport>(file: &InputFile) -> Error {
+        let why = match file {
+            InputFile::Sweep(_) => "it is of one point: sweep_curves makes those of a sweep",
+            _ => R::FAMILIES.1,
+        };
+        Error::not_of_family(Family::from_file(file), R::VERB, why)
     }
 
     /// Wraps the error of a program that stands on the library.

@@ -70,6 +70,7 @@ mod on_the_fly;
 mod operator;
 mod orbital_number;
 mod orbital_window;
+mod raised;
 mod slater_condon;
 mod solve;
 mod space;

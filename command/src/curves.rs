@@ -9,14 +9,14 @@ use super::output_folder;
 use super::progress::Display;
 use super::solve::{HINT, heed_signals};
 use eigenforge::Error;
-use eigenforge::evolve::{EvolutionRecord, chain_evolution, evolution};
-use eigenforge::input::{InputError, InputFile, ModelFile, ParameterSweep};
+use eigenforge::evolve::file_evolution;
+use eigenforge::input::{InputError, InputFile, ParameterSweep};
 use eigenforge::problem::Family;
 use eigenforge::problem::run::{MakeCurves, RunContext, sweep_curves};
 use eigenforge::processes::World;
 use eigenforge::report::{CurveReport, CurveSweepRecord, MATRIX_PRODUCTS};
-use eigenforge::spectrum::{SpectrumRecord, molecule_spectrum, spectrum};
-use eigenforge::thermal::thermal;
+use eigenforge::spectrum::file_spectrum;
+use eigenforge::thermal::file_thermal;
 use eigenforge_runtime::say;
 use std::path::Path;
 use std::sync::Arc;
@@ -30,58 +30,24 @@ struct CurveVerb<R> {
     result: &'static str,
     read: fn(&Path) -> Result<InputFile, InputError>,
     make: MakeCurves<R>,
-    /// What it is of, and the sentence that says so.
-    families: Families,
     /// Whether the command line asks for the state at the end.
     vectors: bool,
 }
 
-/// Families, and the sentence that says so.
-type Families = (&'static [Family], &'static str);
-const LATTICES: Families = (&[Family::Lattice], "it is of lattice models that are diagonalised");
-const WITH_MOLECULES: Families =
-    (&[Family::Lattice, Family::Ci], "it is of lattice models that are diagonalised, and of molecules by full CI");
-const WITH_CHAINS: Families =
-    (&[Family::Lattice, Family::Dmrg], "it is of lattice models, diagonalised or with [dmrg]");
-
-/// The file of a lattice model, which [`run`] has made sure of.
-fn lattice_file(file: InputFile) -> ModelFile {
-    match file {
-        InputFile::Lattice(file) => *file,
-        _ => unreachable!("files of other families are refused before"),
-    }
-}
-
-fn evolution_of(file: InputFile, context: &RunContext) -> Result<EvolutionRecord, Error> {
-    match file {
-        InputFile::Dmrg(file) => chain_evolution(&file, context),
-        file => evolution(lattice_file(file), context),
-    }
-}
-
-fn spectrum_of(file: InputFile, context: &RunContext) -> Result<SpectrumRecord, Error> {
-    match file {
-        InputFile::Ci(file) => molecule_spectrum(*file, context),
-        file => spectrum(lattice_file(file), context),
-    }
-}
-
 /// Runs `eigenforge spectrum`.
 pub(super) fn run_spectrum(arguments: &CurveArguments) -> Result<VerbEnd, CommandError> {
-    let (read, make): (_, MakeCurves<_>) = (InputFile::read, spectrum_of);
-    run(arguments, CurveVerb { result: "a spectrum", read, make, families: WITH_MOLECULES, vectors: false })
+    run(arguments, CurveVerb { result: "a spectrum", read: InputFile::read, make: file_spectrum, vectors: false })
 }
 
 /// Runs `eigenforge thermal`.
 pub(super) fn run_thermal(arguments: &CurveArguments) -> Result<VerbEnd, CommandError> {
-    let (read, make) = (InputFile::read, |file, context: &RunContext| thermal(lattice_file(file), context));
-    run(arguments, CurveVerb { result: "a thermal average", read, make, families: LATTICES, vectors: false })
+    run(arguments, CurveVerb { result: "a thermal average", read: InputFile::read, make: file_thermal, vectors: false })
 }
 
 /// Runs `eigenforge evolve`.
 pub(super) fn run_evolve(arguments: &EvolveArguments) -> Result<VerbEnd, CommandError> {
     let (read, vectors) = (InputFile::read_evolving, arguments.vectors);
-    let verb = CurveVerb { result: "an evolution", read, make: evolution_of, families: WITH_CHAINS, vectors };
+    let verb = CurveVerb { result: "an evolution", read, make: file_evolution, vectors };
     run(&arguments.curve, verb)
 }
 
@@ -97,7 +63,7 @@ fn run<R: CurveReport + Send>(arguments: &CurveArguments, verb: CurveVerb<R>) ->
         file => vec![file],
     };
     for file in &points {
-        let ((families, why), family) = (verb.families, Family::from_file(file));
+        let ((families, why), family) = (R::FAMILIES, Family::from_file(file));
         if !families.contains(&family) {
             return Err(Error::not_of_family(family, R::VERB, why).into());
         }

@@ -37,10 +37,11 @@ class LinearOperator(linalg.LinearOperator):  # type: ignore[misc]
 
         ``stream`` is the driver's handle of the stream that arrays of a card are in order with; CuPy's and PyTorch's current ones are found.
         """
-        if _is_on_card(x):
+        library = _library_on_card(x)
+        if library:
             if tuple(x.shape) not in ((self.shape[0],), (self.shape[0], 1)):
                 raise InputError(f"expected a vector of shape ({self.shape[0]},), found {tuple(x.shape)}")
-            return self._card_times(x, out, stream)
+            return self._card_times(x, out, stream, library)
         x = self._cast(x)
         if x.shape not in ((self.shape[0],), (self.shape[0], 1)):
             raise InputError(f"expected a vector of shape ({self.shape[0]},), found {x.shape}")
@@ -48,14 +49,15 @@ class LinearOperator(linalg.LinearOperator):  # type: ignore[misc]
 
     def matmat(self, X: Any, out: Any = None, stream: int | None = None) -> Any:  # noqa: N803
         """H X of columns, shape (N, K), in any order in memory; into ``out`` where one is given."""
-        X = X if _is_on_card(X) else self._cast(X)
+        library = _library_on_card(X)
+        X = X if library else self._cast(X)
         if X.ndim != 2 or X.shape[0] != self.shape[0]:
             raise InputError(f"expected an array of shape ({self.shape[0]}, columns), found {tuple(X.shape)}")
-        return self._times(X, out) if isinstance(X, np.ndarray) else self._card_times(X, out, stream)
+        return self._card_times(X, out, stream, library) if library else self._times(X, out)
 
     def dot(self, x: Any) -> Any:
         """H x, of an array of the host or of a card, or the product with another operator or number."""
-        if not _is_on_card(x):
+        if not _library_on_card(x):
             return super().dot(x)
         return self.matvec(x) if x.ndim == 1 else self.matmat(x)
 
@@ -93,13 +95,12 @@ class LinearOperator(linalg.LinearOperator):  # type: ignore[misc]
         written: NDArray[Any] = out
         return written
 
-    def _card_times(self, x: Any, out: Any, stream: int | None) -> Any:
-        library = type(x).__module__.partition(".")[0]
+    def _card_times(self, x: Any, out: Any, stream: int | None, library: str) -> Any:
         if out is None:
             if library not in ("cupy", "torch"):
                 raise InputError(f"expected an `out` for an array of {library}", "out=… is where y is written")
             out = sys.modules[library].empty_like(x)
-        elif not _is_on_card(out):
+        elif not _library_on_card(out):
             raise InputError(f"expected an `out` on the card as x is, found {type(out).__name__}")
         if stream is None:
             stream = _current_stream(library, x)
@@ -107,11 +108,19 @@ class LinearOperator(linalg.LinearOperator):  # type: ignore[misc]
         return out
 
 
-def _is_on_card(x: Any) -> bool:
+def _library_on_card(x: Any) -> str:
+    """The library of an array that lies on a card, "" of others."""
     if isinstance(x, np.ndarray):
-        return False
-    place = getattr(x, "__dlpack_device__", None)
-    return place()[0] in ON_CARDS if place is not None else hasattr(type(x), "__cuda_array_interface__")
+        return ""
+    library = type(x).__module__.partition(".")[0]
+    if library == "cupy":
+        on_card = type(x).__name__ == "ndarray"
+    elif library == "torch":
+        on_card = bool(getattr(x, "is_cuda", False))
+    else:
+        place = getattr(x, "__dlpack_device__", None)
+        on_card = place()[0] in ON_CARDS if place is not None else hasattr(type(x), "__cuda_array_interface__")
+    return library if on_card else ""
 
 
 def _current_stream(library: str, x: Any) -> int | None:

@@ -23,6 +23,8 @@ def _has_spins(report: dict[str, Any]) -> bool:
 
 
 def _has_energies(report: dict[str, Any]) -> bool:
+    if "verb" in report:
+        return False
     return figures.swept_number(report) is not None if "points" in report else len(report.get("energies") or []) > 1
 
 

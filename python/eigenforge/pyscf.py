@@ -34,20 +34,22 @@ class FCISolver(direct_spin1.FCISolver):  # type: ignore[misc]
     """Full CI by eigenforge.
 
     Attributes beside PySCF's: ``device`` ("auto", "cpu", "cuda:0", …), ``solver`` and ``residual_tol``, the residual norm relative to that of
-    H, by default from ``conv_tol``. A search for one state begins with ``ci0`` and counts its ``iterations``; other searches leave their report in
-    ``result``.
+    H, by default from ``conv_tol``. ``certify = False`` leaves out the search for missed states that follows each solve and takes about as long:
+    an eigenstate is found whose residual is as small, which is the lowest where the start has a part of it. A search for one state begins with
+    ``ci0`` and counts its ``iterations``; other searches leave their report in ``result``.
     """
 
     converged: Any
     eci: Any
     ci: Any
-    _keys = {"device", "solver", "residual_tol", "result", "iterations"}
+    _keys = {"device", "solver", "residual_tol", "certify", "result", "iterations"}
 
     def __init__(self, mol: Any = None) -> None:
         super().__init__(mol)
         self.device = "auto"
         self.solver: str | None = None
         self.residual_tol: float | None = None
+        self.certify = True
         self.result: Result | None = None
         self.iterations: int | None = None
         self._kept: tuple[Any, FullCi] | None = None
@@ -82,6 +84,7 @@ class FCISolver(direct_spin1.FCISolver):  # type: ignore[misc]
         keys: dict[str, Any] = {
             "tolerance": self.residual_tol or float(max(1e-12, min(1e-5, least))),
             "max_iterations": self.max_cycle if max_cycle is None else max_cycle,
+            "certify": bool(self.certify),
         }
         if self.solver is not None:
             keys["solver"] = self.solver
@@ -89,7 +92,7 @@ class FCISolver(direct_spin1.FCISolver):  # type: ignore[misc]
         start = self._start(ci0, roots, (norb, up, down), self.wfnsym if wfnsym is None else wfnsym)
         if start is not None:
             H = self._hamiltonian((norb, up, down), np.asarray(h1e), np.asarray(eri), start.size)
-            energy, vector, _, self.converged, self.iterations = H.lowest(np.ravel(start), keys["tolerance"], keys["max_iterations"])
+            energy, vector, _, self.converged, self.iterations = H.lowest(np.ravel(start), keys["tolerance"], keys["max_iterations"], keys["certify"])
             self.eci, self.ci = energy + float(ecore), vector.reshape(start.shape)
             return self.eci, self.ci
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():

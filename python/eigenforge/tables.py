@@ -30,13 +30,35 @@ def _spread(name: str, value: Any) -> dict[str, Any]:
     return {f"{name}_{i}": entry for i, entry in enumerate(value)} if isinstance(value, list) else {name: value}
 
 
+def _keys(point: dict[str, Any], keys: list[str]) -> dict[str, Any]:
+    """The values of the swept keys at a point."""
+    row: dict[str, Any] = {}
+    for key, value in point["values"].items():
+        row |= _spread(_short(key, keys), value)
+    return row
+
+
+def _headline(verb: str, report: dict[str, Any]) -> dict[str, Any]:
+    """Numbers that stand for the curves of a point."""
+    if verb == "spectrum":
+        drude = (report.get("conductivity") or {}).get("drude_weight")
+        return {"energy": report["energy"], "weight": report["total_weight"]} | ({} if drude is None else {"drude_weight": drude})
+    if verb == "thermal":
+        heat: list[float] = next((entry["values"] for entry in report["quantities"] if entry["name"] == "heat_capacity"), [])
+        largest = max(zip(heat, report["temperatures"], strict=True), default=None)
+        return {"lowest": report["lowest"]} | ({} if largest is None else {"largest_c": largest[0], "at_t": largest[1]})
+    last = {name: values[-1] if (values := report.get(name)) else None for name in ("energy", "echo")}
+    return {**last, "bound": report["bound"]}
+
+
 def points(report: dict[str, Any]) -> Rows:
     """A sweep, a row for each point."""
     rows = []
     for point in report["points"]:
-        row: dict[str, Any] = {}
-        for key, value in point["values"].items():
-            row |= _spread(_short(key, report["keys"]), value)
+        row = _keys(point, report["keys"])
+        if "verb" in report:
+            rows.append({**row, **_headline(report["verb"], point["report"]), "seconds": point["seconds"], "converged": point["converged"]})
+            continue
         row["dimension"] = point["dimension"]
         for i, energy in enumerate(point["energies"]):
             row[f"energy_{i}"] = energy
@@ -120,6 +142,15 @@ def times(report: dict[str, Any]) -> Rows:
     return rows
 
 
+def _of_points(name: str) -> Callable[[dict[str, Any]], Rows]:
+    """The tables of all points of a sweep below each other, each row with the values of the keys."""
+
+    def rows(report: dict[str, Any]) -> Rows:
+        return [{**_keys(point, report["keys"]), **row} for point in report["points"] for row in table(point["report"], name)]
+
+    return rows
+
+
 def plain(rows: Rows) -> Rows:
     """A list of the report as it is, without what is nested in its objects."""
     return [{key: value for key, value in row.items() if not isinstance(value, (dict, list))} for row in rows]
@@ -136,8 +167,14 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], Rows]]] = {
 }
 
 
+#: The table of a point of a sweep of curves, by the verb.
+SWEPT = {"spectrum": "curves", "thermal": "quantities", "evolve": "times"}
+
+
 def table(report: dict[str, Any], name: str | None) -> Rows:
     """The rows of a table by its name."""
+    if "points" in report and name is not None and name == SWEPT.get(report.get("verb", "")):
+        return _of_points(name)(report)
     known = [own for own, (key, _) in TABLES.items() if report.get(key) is not None and (own != "levels" or report[key])]
     lists = [key for key, value in report.items() if isinstance(value, list) and value and isinstance(value[0], dict)]
     if name is None:

@@ -73,8 +73,8 @@ impl FullCi {
         })
     }
 
-    /// The lowest state, searched from a vector and certified: energy, vector, residual norm, whether it is below `tolerance` times the norm of H,
-    /// and iterations.
+    /// The lowest state, searched from a vector, and certified where asked for: energy, vector, residual norm, whether it is below `tolerance`
+    /// times the norm of H, and iterations.
     #[allow(clippy::type_complexity)] // what a search finds
     fn lowest<'py>(
         &self,
@@ -82,6 +82,7 @@ impl FullCi {
         start: PyReadonlyArray1<'py, f64>,
         tolerance: f64,
         max_iterations: usize,
+        certify: bool,
     ) -> PyResult<(f64, Bound<'py, PyArray1<f64>>, f64, bool, usize)> {
         let start = start.as_array();
         let dimension = LinearOperator::<f64>::dimension(&self.hamiltonian);
@@ -97,7 +98,8 @@ impl FullCi {
         let (energy, vector, residual, converged, iterations) = long(py, || {
             *self.start.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(scaled));
             let preconditioner = Preconditioner::Jacobi;
-            let options = SolveOptions { tolerance, max_iterations, preconditioner, ..SolveOptions::default() };
+            let options =
+                SolveOptions { tolerance, max_iterations, preconditioner, certify, ..SolveOptions::default() };
             let pairs = solve::<f64>(&self.hamiltonian, Solver::Lobpcg, &options)?;
             let converged = matches!(pairs.stop, StopReason::Converged | StopReason::Dense);
             let vector = Array1::from(pairs.vectors[0].download()?);

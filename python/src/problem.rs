@@ -6,20 +6,22 @@ use crate::errors::{input_error, raised};
 use crate::multiply::Multiply;
 use crate::observer::{Observer, Told};
 use eigenforge::Error;
-use eigenforge::evolve::{chain_evolution, evolution};
+use eigenforge::evolve::file_evolution;
 use eigenforge::export::{ExportFormat, export};
 use eigenforge::input::{Family, InputFile, MatrixFile, ModelFile};
 use eigenforge::inspection::open_for;
 use eigenforge::path::Stage;
-use eigenforge::problem::run::{CheckpointRequest, RunContext, Solvable, solvable, solve_sweep};
+use eigenforge::problem::run::{
+    CheckpointRequest, MakeCurves, RunContext, Solvable, solvable, solve_sweep, sweep_curves,
+};
 use eigenforge::problem::{Inspection, RunPlan, inspect};
 use eigenforge::report::{BasisStates, CurveReport, NamedArray, ReportError, StateVectors};
 use eigenforge::runtime::Device;
 use eigenforge::runtime::jit::Overrides;
 use eigenforge::runtime::machine::Machine;
 use eigenforge::sparse::{Csr, NumberKind};
-use eigenforge::spectrum::{molecule_spectrum, spectrum};
-use eigenforge::thermal::thermal;
+use eigenforge::spectrum::file_spectrum;
+use eigenforge::thermal::file_thermal;
 use num_complex::Complex64;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -93,10 +95,32 @@ impl RunOptions {
     }
 }
 
-/// What a verb made.
-fn curves<R: CurveReport + Send + Sync + 'static>(found: R) -> Result<Report, Error> {
-    let (json, summary, converged) = (found.to_json()?, found.summary(), found.converged());
-    Ok(Report { json, summary, converged, write: Box::new(move |folder| found.write(folder)) })
+/// What a verb makes of a file, or of every point of a sweep.
+fn curves<R: CurveReport + Send + Sync + 'static>(
+    file: &InputFile,
+    make: MakeCurves<R>,
+    context: &RunContext,
+) -> Result<Report, Error> {
+    let InputFile::Sweep(sweep) = file else {
+        let found = make(file.clone(), context)?;
+        let (json, summary, converged) = (found.to_json()?, found.summary(), found.converged());
+        return Ok(Report { json, summary, converged, write: Box::new(move |folder| found.write(folder)) });
+    };
+    let (mut record, done) = sweep_curves(sweep, make, context, None, &mut |_| {});
+    done?;
+    let (json, summary, converged) = (record.to_json()?, record.summary(), record.converged());
+    // As the command writes them: a folder of its own for each point.
+    for (number, point) in record.points.iter_mut().enumerate() {
+        point.folder = Some(sweep.folder_name(number));
+    }
+    let write = move |folder: &Path| {
+        let mut files = record.write(folder)?;
+        for point in &record.points {
+            files.extend(point.report.write(&folder.join(point.folder.as_deref().unwrap_or_default()))?);
+        }
+        Ok(files)
+    };
+    Ok(Report { json, summary, converged, write: Box::new(write) })
 }
 
 impl ProblemText {
@@ -267,24 +291,20 @@ impl ProblemText {
         let told = Arc::new(Told::default());
         let (context, vectors) = (options.context(py, &told), options.vectors == Some(true));
         let found = long(py, || {
-            match (&self.file, verb) {
-                (InputFile::Dmrg(file), "evolve") => {
-                    let mut file = file.clone();
-                    file.model.output.vectors |= vectors;
-                    return curves(chain_evolution(&file, &context)?);
-                }
-                (file, _) if vectors => {
-                    let why = "only matrix-product states are kept at the end: leave vectors out, or add dmrg";
+            let mut file = self.file.clone();
+            match &mut file {
+                InputFile::Dmrg(file) if verb == "evolve" => file.model.output.vectors |= vectors,
+                file if vectors => {
+                    let why =
+                        "only matrix-product states of one run are kept at the end: leave vectors out, or add dmrg";
                     return Err(Error::not_of_family(Family::from_file(file), "vectors of a curve", why));
                 }
-                (InputFile::Ci(file), "spectrum") => return curves(molecule_spectrum((**file).clone(), &context)?),
                 _ => {}
             }
-            let file = self.lattice(verb)?.clone();
             match verb {
-                "spectrum" => curves(spectrum(file, &context)?),
-                "thermal" => curves(thermal(file, &context)?),
-                _ => curves(evolution(file, &context)?),
+                "spectrum" => curves(&file, file_spectrum, &context),
+                "thermal" => curves(&file, file_thermal, &context),
+                _ => curves(&file, file_evolution, &context),
             }
         });
         Ok((told.checked(found)?, told.remarks()))

@@ -35,7 +35,14 @@ def arrays(n, is_complex_only, single):
         real, both = ("f4", "c8") if single else ("f8", "c16")
         if not is_complex_only:
             yield x.astype(real) if single else x
-        yield (x + 1j * x[::-1] ** 2).astype(both)
+        z = (x + 1j * x[::-1] ** 2).astype(both)
+        yield z
+        # Numbers that stand apart from each other, with others between.
+        wide = cupy.zeros((2 * z.shape[0], *z.shape[1:]), both)
+        wide[1::2] = z
+        yield wide[1::2]
+        if z.ndim == 2:
+            yield cupy.asfortranarray(z)
 
 
 def test_products_are_those_of_the_matrix():
@@ -94,6 +101,61 @@ def test_the_caller_s_stream_orders_it_and_the_host_does_not_wait():
         assert not side.query()
     side.synchronize()
     assert np.allclose(b.cpu().numpy(), expected, atol=1e-12)
+
+
+def test_symmetry_sectors_have_the_order_of_the_cores():
+    ring = ef.Lattice.chain(12, boundary="periodic")
+    spins = ef.Model(ring, ef.sum(ef.sdots(i, j) for i, j, _ in ring.bonds)).sector(two_sz=0)
+    electrons = ef.Model(ef.Lattice.square(3, 2), name="hubbard", t=1.0, u=3.0, mu=0.4).sector(up=2, down=3)
+    rng = np.random.default_rng(2)
+    for model, keys in [(spins, {"k": [0], "reflection": 1}), (spins, {"k": [5]}), (electrons, {"k": [1, 0]}), (electrons, {"k": [2, 1]})]:
+        for storage in ("stored", "direct", "table"):
+            expected = model.symmetry(**keys).linear_operator("cpu")
+            found = model.symmetry(**keys, storage=storage).linear_operator("cuda")
+            x = rng.standard_normal((expected.shape[0], 3)) + 1j * rng.standard_normal((expected.shape[0], 3))
+            assert found.dtype == expected.dtype
+            assert np.allclose((found @ cupy.asarray(x)).get(), expected @ x, atol=1e-11), (keys, storage)
+
+
+def test_calls_from_several_streams_and_of_the_host_are_in_order():
+    ring = ef.Lattice.chain(16, boundary="periodic")
+    model = ef.Model(ring, ef.sum(ef.sdots(i, j) for i, j, _ in ring.bonds)).sector(two_sz=0)
+    H, A = model.linear_operator("cuda"), model.to_scipy()
+    rng = np.random.default_rng(1)
+    streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(3)]
+    given, found, expected = [], [], []
+    for turn in range(60):
+        x = rng.standard_normal((H.shape[0], 1 + turn % 3)) + 1j * rng.standard_normal((H.shape[0], 1 + turn % 3))
+        expected.append(A @ x)
+        if turn % 7 == 3:
+            found.append(H @ x)
+            continue
+        with streams[turn % 3]:
+            given.append(cupy.asarray(x))
+            found.append(H @ given[-1])
+    for stream in streams:
+        stream.synchronize()
+    for y, wanted in zip(found, expected, strict=True):
+        assert np.allclose(y if isinstance(y, np.ndarray) else y.get(), wanted, atol=1e-11)
+
+
+def test_a_graph_has_it():
+    model = models()[2]
+    H, A = model.linear_operator("cuda"), model.to_scipy()
+    x = torch.randn(H.shape[0], dtype=torch.complex128, device="cuda")
+    y = torch.empty_like(x)
+    H.matvec(x, out=y)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        H.matvec(x, out=y)
+        y *= 2.0
+    for seed in range(3):
+        x.copy_(torch.as_tensor(np.random.default_rng(seed).standard_normal(H.shape[0]), dtype=torch.complex128))
+        graph.replay()
+        torch.cuda.synchronize()
+        assert np.allclose(y.cpu().numpy(), 2.0 * (A @ x.cpu().numpy()), atol=1e-11)
+    assert np.allclose((H @ x).cpu().numpy(), A @ x.cpu().numpy(), atol=1e-11)
 
 
 def test_nothing_is_allocated_or_copied():

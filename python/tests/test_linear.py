@@ -83,6 +83,24 @@ def test_symmetry_sectors_multiply_too():
             sector.to_scipy()
 
 
+@pytest.mark.parametrize("storage", ["stored", "direct", "table"])
+def test_symmetry_sectors_have_the_same_order_where_kernels_run(storage):
+    ring = ef.Lattice.chain(8, boundary="periodic")
+    spins = ef.Model(ring, ef.sum(ef.sdots(i, j) for i, j, w in ring.bonds) + ef.sum(0.1 * ef.sz(i) for i in ring.sites)).sector(two_sz=2)
+    electrons = ef.Model(ef.Lattice.chain(5, boundary="periodic"), name="hubbard", t=1.0, u=3.0, mu=0.4).sector(up=2, down=2)
+    rng = np.random.default_rng(3)
+    for model, keys in [
+        (spins, {"k": [0], "reflection": -1}),
+        (spins, {"k": [3]}),
+        (electrons, {"k": [1]}),
+        (electrons, {"k": [0], "reflection": 1}),
+    ]:
+        sector = model.symmetry(**keys, storage=storage)
+        expected, found = model.symmetry(**keys).linear_operator("cpu"), sector.linear_operator("sim")
+        x = rng.standard_normal(expected.shape[0]) + 1j * rng.standard_normal(expected.shape[0])
+        assert found.dtype == expected.dtype and np.allclose(found @ x, expected @ x, atol=1e-12)
+
+
 def test_single_precision_is_that_of_the_model():
     for double in models()[:3]:
         H, A = double.section("solve", precision="f32").linear_operator(), double.to_scipy()

@@ -142,6 +142,14 @@ def test_searches_begin_with_vectors_of_the_caller(hydrogens, monkeypatch):
     assert solver.iterations < 0.8 * far
     excited = direct_spin1.FCISolver().kernel(h1, h2, 6, (3, 3), nroots=3, tol=1e-13, max_cycle=300)[1][2]
     assert abs(solver.kernel(h1, h2, 6, (3, 3), ci0=excited)[0] - expected) < 1e-9
+    # Without a certificate it finds the same state, where the start has a part of it, and knows less about its level.
+    solver.certify = False
+    assert abs(solver.kernel(h1, h2, 6, (3, 3), ci0=rng.standard_normal(vector.shape))[0] - expected) < 1e-9 and solver.converged
+    solver.solver = "lobpcg"
+    for solver.certify in (False, True):
+        assert abs(solver.kernel(h1, h2, 6, (3, 3))[0] - expected) < 1e-9
+        assert solver.result.levels[0]["complete"] is solver.certify
+    solver.solver = None
     # What is no start is left aside: another size, zeros, NaN.
     for start in (np.ones(3), 0 * vector, np.nan * vector, None, [vector, vector]):
         assert abs(solver.kernel(h1, h2, 6, (3, 3), ci0=start)[0] - expected) < 1e-9

@@ -113,6 +113,35 @@ def test_families_sectors_and_sweeps(root, tmp_path):
     assert (np.load(tmp_path / "out" / "vectors.npz")["vectors"].shape) == (1, 924)
 
 
+def test_curves_of_a_sweep_are_those_of_its_points(tmp_path):
+    def model(jz):
+        return ef.Model(ef.Lattice.chain(6, boundary="periodic"), name="xxz", spin=0.5, jxy=1.0, jz=jz)
+
+    omega = {"from": 0.0, "to": 3.0, "points": 7}
+    for verb, table, rows, start, keys in [
+        ("spectrum", "curves", 6 * 7, {"two_sz": 0}, {"of": "Sz", "omega": omega, "eta": 0.2}),
+        ("thermal", "quantities", 2, None, {"temperatures": [0.5, 1.0]}),
+        ("evolve", "times", 4, {"two_sz": 0}, {"start": {"up": [0, 2, 4]}, "until": 1.0, "times": 4, "record": ["energy", "echo"]}),
+    ]:
+        chosen = [model(jz).sector(**start) if start else model(jz) for jz in (ef.sweep(0.5, 1.5), 0.5, 1.5)]
+        swept, *alone = [getattr(each, verb)(device="cpu", **keys) for each in chosen]
+        assert swept.converged and [point["values"]["model.jz"] for point in swept.points] == [0.5, 1.5] and swept.figures == []
+        found = ef.tables.table(swept.to_dict(), table)
+        assert len(found) == 2 * rows and [row.pop("jz") for row in found] == [0.5] * rows + [1.5] * rows
+        expected = [row for each in alone for row in ef.tables.table(each.to_dict(), table)]
+        for one, other in zip(found, expected, strict=True):
+            assert one.keys() == other.keys() and all(value == other[key] or abs(value - other[key]) < 1e-9 for key, value in one.items())
+        # The rows of points are those of sweep.csv.
+        paths = swept.save(tmp_path / verb)
+        heading, *lines = (tmp_path / verb / "sweep.csv").read_text().splitlines()
+        for line, row in zip(lines, ef.tables.table(swept.to_dict(), "points"), strict=True):
+            assert list(row) == heading.split(",")
+            assert np.allclose([float(cell) for cell in line.split(",")[:-1]], [value for key, value in row.items() if key != "converged"])
+        assert sum(path.name == "report.json" for path in paths) == 2 and {"sweep.json", "curves.csv"} <= {path.name for path in paths}
+    with pytest.raises(ef.InputError, match="one run"):
+        model(ef.sweep(0.5, 1.5)).sector(two_sz=0).evolve(start={"up": [0, 2, 4]}, until=1.0, times=4, vectors=True)
+
+
 def test_stages_plans_and_kernels():
     model = heisenberg(8)
     assert "__global__" in model.inspect("cuda")

@@ -43,11 +43,11 @@ pub mod tune;
 mod vector_program;
 
 pub use device::{
-    Arena, Arguments, ArrayPlace, Buffer, CallerStream, CardLinks, Checks, CompilationAhead, Copies, Device,
+    Arena, Arguments, Buffer, CallerStream, CardLinks, Checks, ColumnCopies, CompilationAhead, Copies, Device,
     DeviceSpan, Eigensolver, ElementArgument, ElementFunction, Everywhere, HostTable, Kernel, LanePart, LaneTimes,
     Lanes, Launched, LoadedKernel, MappedMatrix, MatrixBlock, MatrixCall, MatrixOperand, MatrixPlace, MatrixProducts,
     Memory, NamedTables, OnDevice, Passage, PendingCopy, Pinned, RecordedProgram, Recorder, SharedMemory, SideCopies,
-    SymmetricMatrix, TableList, Transfer, Vector, Window, random_start, tensor_maps,
+    StridedColumns, SymmetricMatrix, TableList, Transfer, Vector, Window, random_start, tensor_maps,
 };
 pub use error::{BackendError, DeviceError, Result, SolveError};
 pub use operator::{LinearOperator, PartOrder};

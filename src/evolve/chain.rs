@@ -36,7 +36,7 @@ const STEP: f64 = 0.02;
 /// # Errors
 /// A file without `[evolve]`, or of a molecule; a card; a start that is not in the sector or of another chain; sets of sites that are no end
 /// of the chain; numbers that are not finite.
-pub fn chain_evolution(file: &DmrgFile, context: &RunContext) -> Result<EvolutionRecord, Error> {
+pub(super) fn chain_evolution(file: &DmrgFile, context: &RunContext) -> Result<EvolutionRecord, Error> {
     let model = &file.model;
     let Some(spec) = &model.evolve else {
         let example = "[evolve]\nstart = { up = [0, 2, 4] }\nuntil = 10.0";

@@ -12,6 +12,7 @@
 use super::measures::OF_STATES;
 use super::record::EvolutionRecord;
 use crate::files::publish;
+use crate::input::Family;
 use crate::observable::Average;
 use crate::report::plot::{Axis, Series, Style, chart, picture};
 use crate::report::{CurveReport, ReportError, write_matrix_products};
@@ -29,6 +30,8 @@ const HEIGHT: u32 = 280;
 
 impl CurveReport for EvolutionRecord {
     const VERB: &'static str = "evolve";
+    const FAMILIES: (&'static [Family], &'static str) =
+        (&[Family::Lattice, Family::Dmrg], "it is of lattice models, diagonalised or with [dmrg]");
     const FILES: [&'static str; 4] = ["report.json", "evolution.npz", "evolution.csv", "evolution.svg"];
 
     fn summary(&self) -> String {

@@ -20,7 +20,23 @@ mod record;
 mod run;
 mod start;
 
-pub use chain::chain_evolution;
+use crate::Error;
+use crate::input::InputFile;
+use crate::problem::run::RunContext;
+
+use chain::chain_evolution;
 pub(crate) use plan::step_files;
 pub use record::{ChainEvolutionRecord, EvolutionRecord, RecordedAverages, RecordedEntropy};
 pub use run::evolution;
+
+/// The evolution of a file's state: of a lattice model, or with `[dmrg]` of a matrix-product state.
+///
+/// # Errors
+/// Another family, a sweep, keys that its evolution does not take; those of the device.
+pub fn file_evolution(file: InputFile, context: &RunContext) -> Result<EvolutionRecord, Error> {
+    match file {
+        InputFile::Lattice(file) => evolution(*file, context),
+        InputFile::Dmrg(file) => chain_evolution(&file, context),
+        other => Err(Error::without_curves::<EvolutionRecord>(&other)),
+    }
+}

@@ -1,6 +1,7 @@
 //! What reports of curves share: report.json, an array file, a table and a picture.
 
 use super::{ReportError, json, text_file};
+use crate::input::Family;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Write as _;
@@ -10,6 +11,9 @@ use std::path::{Path, PathBuf};
 pub trait CurveReport: Serialize + DeserializeOwned + Sized {
     /// The verb that makes it: "spectrum".
     const VERB: &'static str;
+
+    /// The families of files that it is made of, and the sentence that says so.
+    const FAMILIES: (&'static [Family], &'static str);
 
     /// The names of its files: report, arrays, table, picture.
     const FILES: [&'static str; 4];

@@ -16,6 +16,7 @@
 
 use super::record::SpectrumRecord;
 use crate::files::publish;
+use crate::input::Family;
 use crate::report::plot::{Axis, MapColumn, SIZE, Series, Style, chart, map, picture};
 use crate::report::{CurveReport, ReportError};
 use ndarray::{Array1, Array2};
@@ -28,6 +29,8 @@ const MOST_CURVES: usize = 4;
 
 impl CurveReport for SpectrumRecord {
     const VERB: &'static str = "spectrum";
+    const FAMILIES: (&'static [Family], &'static str) =
+        (&[Family::Lattice, Family::Ci], "it is of lattice models that are diagonalised, and of molecules by full CI");
     const FILES: [&'static str; 4] = ["report.json", "spectrum.npz", "spectrum.csv", "spectrum.svg"];
 
     fn summary(&self) -> String {

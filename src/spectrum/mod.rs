@@ -27,8 +27,24 @@ mod plan;
 mod record;
 mod run;
 
+use crate::Error;
+use crate::input::InputFile;
+use crate::problem::run::RunContext;
+
 pub use conductivity::ConductivityRecord;
-pub use molecule::molecule_spectrum;
+use molecule::molecule_spectrum;
 pub(crate) use plan::chain_files;
 pub use record::{SpectrumCurve, SpectrumRecord};
 pub use run::spectrum;
+
+/// The spectrum of a file's level: of a lattice model or a molecule.
+///
+/// # Errors
+/// Another family, a sweep, keys that its spectrum does not take; those of the device.
+pub fn file_spectrum(file: InputFile, context: &RunContext) -> Result<SpectrumRecord, Error> {
+    match file {
+        InputFile::Lattice(file) => spectrum(*file, context),
+        InputFile::Ci(file) => molecule_spectrum(*file, context),
+        other => Err(Error::without_curves::<SpectrumRecord>(&other)),
+    }
+}

@@ -118,7 +118,7 @@ fn irrep_of(one: &[Array2<f64>; 2], irreps: &[u8]) -> Option<u8> {
 ///
 /// # Errors
 /// A file without `[spectrum]`; a space, functions or orbitals of which there is none; what a solve refuses; the device's.
-pub fn molecule_spectrum(file: CiFile, context: &RunContext) -> Result<SpectrumRecord, Error> {
+pub(super) fn molecule_spectrum(file: CiFile, context: &RunContext) -> Result<SpectrumRecord, Error> {
     let Some(spec) = file.spectrum.clone() else {
         let example = "[spectrum]\nof = \"remove_up\"\nomega = { from = -2.0, to = 0.0, points = 401 }";
         let what = Wrong::MissingTable { table: "spectrum", example };

@@ -6,6 +6,7 @@
 
 use super::record::{ThermalCurve, ThermalRecord};
 use crate::files::publish;
+use crate::input::Family;
 use crate::report::plot::{Area, Axis, Series, Style, chart, picture};
 use crate::report::{CurveReport, ReportError};
 use ndarray::Array1;
@@ -21,6 +22,8 @@ const SEEN: f64 = 2e-3;
 
 impl CurveReport for ThermalRecord {
     const VERB: &'static str = "thermal";
+    const FAMILIES: (&'static [Family], &'static str) =
+        (&[Family::Lattice], "it is of lattice models that are diagonalised");
     const FILES: [&'static str; 4] = ["report.json", "thermal.npz", "thermal.csv", "thermal.svg"];
 
     fn summary(&self) -> String {

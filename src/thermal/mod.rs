@@ -15,7 +15,22 @@ mod record;
 mod run;
 mod sectors;
 
+use crate::Error;
+use crate::input::InputFile;
+use crate::problem::run::RunContext;
+
 pub use record::{ThermalCurve, ThermalRecord, ThermalSectorRecord};
 pub use run::thermal;
 pub(crate) use run::{ThermalRun, sector_files};
 pub(crate) use sectors::{EnsembleSectors, JoinedSectors};
+
+/// The thermal averages of a file's lattice model.
+///
+/// # Errors
+/// Another family, a sweep; those of [`thermal()`].
+pub fn file_thermal(file: InputFile, context: &RunContext) -> Result<ThermalRecord, Error> {
+    match file {
+        InputFile::Lattice(file) => thermal(*file, context),
+        other => Err(Error::without_curves::<ThermalRecord>(&other)),
+    }
+}

@@ -42,6 +42,7 @@ templates!(WHOLE:
     SU3_COEFFICIENTS = "su3/coefficients.cu.jinja",
     SU3_PAPER = "su3/paper.cu.jinja",
     SU3_TRANSFORM = "su3/transform.cu.jinja",
+    COLUMN_COPIES = "column_copies.cu.jinja",
     VECTOR_PROGRAM = "vector_program.cu.jinja",
 );
 

@@ -4,6 +4,7 @@
 
 mod cards;
 pub mod ci;
+pub mod column_copies;
 pub mod dmrg;
 pub mod eigen;
 pub mod exact;

@@ -6,6 +6,7 @@ use eigenforge_templates::ci::{
     FullCiPlan, GroupPlan, RowsCounts, RowsPlan, SlabCounts, SlabPlan, SpinPanelPlan, SpinTransformPlan,
     StringTableCounts, grouped, slab_groups,
 };
+use eigenforge_templates::column_copies::{ColumnCopiesPlan, CopiedColumns, CopyDirection};
 use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StreamedProductsPlan};
 use eigenforge_templates::exact::*;
 use eigenforge_templates::launch::{Number, Parameter};
@@ -653,4 +654,29 @@ fn streamed_products() {
     complete_text(MatrixCopiesPlan::new("dmrg").text());
     let text = complete_text(StreamedProductsPlan::new("dmrg").text());
     assert!(text.text.contains("STAGES = 3;") && text.text.contains("cp.async.bulk.tensor.2d"), "{}", text.text);
+}
+
+#[test]
+fn column_copies() {
+    for scalar in [ScalarType::F32, ScalarType::F64] {
+        let plan = ColumnCopiesPlan { name: "column_copies".into(), scalar, warp: Warp::default() };
+        let text = complete_text(plan.text());
+        for (vectors, held) in [(1, 1), (2, 1), (3, 2), (4, 2)] {
+            let columns = CopiedColumns {
+                rows: 1000,
+                row_stride: 8,
+                column_stride: 2,
+                split: 3 - held,
+                held,
+                vector_step: 1,
+                vector_shift: 1000,
+                vectors,
+            };
+            assert_eq!(ColumnCopiesPlan::THREADS % (vectors * held), 0);
+            for direction in [CopyDirection::Gather, CopyDirection::Scatter] {
+                let launch = plan.launch(direction, &columns).unwrap();
+                assert_eq!(Signature::read(&text.text, &launch.entry).unwrap().check(&launch), Ok(()));
+            }
+        }
+    }
 }

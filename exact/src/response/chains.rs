@@ -9,7 +9,7 @@ use super::excited::LevelStates;
 use super::series::ResponseSeries;
 use super::target::ResponseTarget;
 use crate::PrepareError;
-use crate::way::SPARE;
+use crate::way::{Request, SPARE};
 use eigenforge_core::operator::{Operator, build};
 use eigenforge_core::words::grouped;
 use eigenforge_product::Hamiltonian;
@@ -192,13 +192,36 @@ impl Model {
         scalar: ScalarType,
         vectors: u64,
     ) -> Result<Hamiltonian<'static>, RunError> {
+        self.placed(device, (scalar, vectors), 0.0)
+    }
+
+    /// The same with [`Model::constant`] in the diagonal.
+    ///
+    /// # Errors
+    /// As of [`Model::on_device`].
+    pub fn whole_on_device(
+        &self,
+        device: &Device,
+        scalar: ScalarType,
+        vectors: u64,
+    ) -> Result<Hamiltonian<'static>, RunError> {
+        self.placed(device, (scalar, vectors), self.constant())
+    }
+
+    fn placed(
+        &self,
+        device: &Device,
+        (scalar, vectors): (ScalarType, u64),
+        constant: f64,
+    ) -> Result<Hamiltonian<'static>, RunError> {
         let room = (self.kept_bytes(scalar, device) > 0).then(|| {
             let Memory { free, total } = device.memory();
             let vectors = vectors.saturating_mul(self.dimension().saturating_mul(scalar.bytes() as u64));
             let tables = self.table_bytes_on(scalar, device);
             free.saturating_sub(vectors).saturating_sub(tables).saturating_sub(total / SPARE)
         });
-        let plan = self.multiply_in_room(scalar, room).map_err(PrepareError::from)?;
+        let plan =
+            self.planned(&Request { scalar, constant, arguments: self.shared(), room }).map_err(PrepareError::from)?;
         Ok(self.hamiltonian(plan, device)?)
     }
 }

@@ -4,22 +4,15 @@ use super::card_array::{CardArray, Columns};
 use super::number::Part;
 use super::{BLOCK, Layout, Multiply, Vectors};
 use crate::errors::input_error;
-use eigenforge::runtime::{ArrayPlace, Bind, CallerStream, DeviceError, Program, Vector};
+use eigenforge::runtime::{CallerStream, ColumnCopies, DeviceError, StridedColumns, Vector};
 use eigenforge_templates::ScalarType;
-use eigenforge_templates::vector_program::VectorProgram;
 use pyo3::prelude::*;
+use std::ops::Range;
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 /// Kernels read and write several numbers at once, at such addresses.
 const ALIGNED: u64 = 256;
-
-const ADD_CONSTANT: &str = "\
-program add_constant
-vectors x : in
-vectors y : inout
-scalars constant
-y = y + constant * x
-";
 
 impl Multiply {
     /// The stream that arrays of a card come from.
@@ -52,6 +45,10 @@ impl Multiply {
                 format!("expected an `out` of shape {shape:?} and {}, found {found:?} and {}", name(of_x), name(of_y));
             return Err(input_error(&expected, ""));
         }
+        if let Some(place) = [of_x, of_y].into_iter().find(|place| !place.address.is_multiple_of(wanted as u64)) {
+            let expected = format!("expected an address that is a multiple of {wanted}, found {:#x}", place.address);
+            return Err(input_error(&expected, "copy the array first"));
+        }
         let (a, b) = (of_x.range(), of_y.range());
         if y.is_read_only || a.start < b.end && b.start < a.end {
             return Err(input_error("expected an `out` that can be written and is apart from x", ""));
@@ -70,94 +67,151 @@ impl Multiply {
         if x.shape.contains(&0) {
             return Ok(());
         }
-        [x, y].into_iter().try_for_each(|array| caller.check(array.address))?;
+        for array in [x, y] {
+            // What names its card need not be looked up.
+            if array.card != Some(caller.ordinal() as i32) {
+                caller.check(array.address)?;
+            }
+        }
         let work = || match self.scalar {
             ScalarType::F64 => self.queue::<f64>(caller, x, y),
             ScalarType::F32 => self.queue::<f32>(caller, x, y),
         };
-        // SAFETY: Python vouches for its stream, the default one is always there.
-        unsafe { caller.order(stream.unwrap_or(0), work) }?;
+        let vectors = self.blocks(x).fold(0, |bits, block| bits | 1u32 << (block.len() * self.layout.vectors(x.parts)));
+        let is_ready = self.multiplied.load(Ordering::Acquire) & vectors == vectors;
+        match stream {
+            // SAFETY: Python vouches for its stream.
+            Some(stream) if is_ready => return unsafe { caller.queue(stream, work) },
+            // SAFETY: as above; the default one is always there.
+            _ => unsafe { caller.order(stream.unwrap_or(0), work) }?,
+        }
+        self.multiplied.fetch_or(vectors, Ordering::AcqRel);
         if stream.is_none() { self.operator::<f64>().device().synchronize() } else { Ok(()) }
+    }
+
+    /// Columns that are multiplied at once.
+    fn blocks(&self, array: &Columns) -> impl Iterator<Item = Range<usize>> {
+        let (columns, most) = (array.shape[1], (BLOCK / self.layout.vectors(array.parts)).max(1));
+        (0..columns).step_by(most).map(move |first| first..(first + most).min(columns))
     }
 
     fn queue<P: Part>(&self, caller: &CallerStream, x: &Columns, y: &Columns) -> Result<(), DeviceError> {
         let operator = self.operator::<P>();
         let mut vectors = P::vectors(self).lock().unwrap_or_else(PoisonError::into_inner);
-        let each = self.layout.vectors(x.parts);
-        let columns: Vec<usize> = (0..x.shape[1]).collect();
-        for block in columns.chunks((BLOCK / each).max(1)) {
-            let places: Vec<(usize, usize)> =
-                block.iter().flat_map(|c| (0..each).map(move |part| (*c, part))).collect();
-            let input = |array: &Columns, kept: &mut Vec<Vector<P>>, is_read: bool| {
-                let take = |(column, part): &(usize, usize)| {
-                    let numbers = self.parts(array, *column, *part);
-                    if let [(place, _)] = numbers[..]
-                        && place.step == 1
-                        && place.address.is_multiple_of(ALIGNED)
-                    {
-                        // SAFETY: `check` found the first number on this card, and Python holds the array, whose last use is ordered before
-                        // what follows on the caller's stream.
-                        return Ok((unsafe { caller.vector(place.address, place.count) }, true));
-                    }
-                    let mut vector = kept.pop().map_or_else(|| operator.device().zeros(operator.dimension()), Ok)?;
-                    if is_read {
-                        for (place, own) in numbers {
-                            // SAFETY: as above.
-                            unsafe { caller.gather(place, &mut vector, own) }?;
-                        }
-                    }
-                    Ok((vector, false))
-                };
-                places.iter().map(take).collect::<Result<(Vec<_>, Vec<bool>), DeviceError>>()
-            };
-            let Vectors { x: kept_x, y: kept_y, .. } = &mut *vectors;
-            let (inputs, x_is_theirs) = input(x, kept_x, true)?;
-            let (mut outputs, y_is_theirs) = input(y, kept_y, false)?;
-            match (&inputs[..], &mut outputs[..]) {
+        let Vectors { x: kept_x, y: kept_y, .. } = &mut *vectors;
+        for block in self.blocks(x) {
+            let mut inputs = self.vectors(caller, x, &block, kept_x)?;
+            self.fill(caller, x, &block, &mut inputs)?;
+            let mut outputs = self.vectors(caller, y, &block, kept_y)?;
+            match (&inputs.vectors[..], &mut outputs.vectors[..]) {
                 ([x], [y]) => operator.multiply(x, y)?,
-                (_, outputs) => operator.multiply_block(&inputs.iter().collect::<Vec<_>>(), outputs)?,
+                (inputs, outputs) => operator.multiply_block(&inputs.iter().collect::<Vec<_>>(), outputs)?,
             }
-            if self.constant != 0.0 {
-                for (x, y) in inputs.iter().zip(&mut outputs) {
-                    self.add_constant::<P>()?.queue(&mut [Bind::In(x), Bind::Out(y)], &[self.constant])?;
-                }
-            }
-            for ((vector, is_theirs), (column, part)) in outputs.into_iter().zip(y_is_theirs).zip(&places) {
-                if is_theirs {
-                    continue;
-                }
-                for (place, own) in self.parts(y, *column, *part) {
-                    // SAFETY: as above.
-                    unsafe { caller.scatter(&vector, own, place) }?;
-                }
-                kept_y.push(vector);
-            }
-            kept_x.extend(inputs.into_iter().zip(x_is_theirs).filter(|(_, is_theirs)| !is_theirs).map(|(own, _)| own));
+            self.hand_over(caller, y, &block, &outputs)?;
+            inputs.give_back(kept_x);
+            outputs.give_back(kept_y);
         }
         Ok(())
     }
 
-    fn add_constant<P: Part>(&self) -> Result<&Program, DeviceError> {
-        if let Some(program) = self.add_constant.get() {
-            return Ok(program);
+    /// Vectors of the columns of a block: the array's own memory where it lies as they do, else memory of the operator.
+    fn vectors<P: Part>(
+        &self,
+        caller: &CallerStream,
+        array: &Columns,
+        block: &Range<usize>,
+        kept: &mut Vec<Vector<P>>,
+    ) -> Result<BlockVectors<P>, DeviceError> {
+        let (operator, count) = (self.operator::<P>(), block.len() * self.layout.vectors(array.parts));
+        let mut found = BlockVectors { vectors: Vec::with_capacity(count), are_theirs: Vec::with_capacity(count) };
+        for number in 0..count {
+            let place = self.run(array, block.start + number).filter(|(address, _)| address.is_multiple_of(ALIGNED));
+            found.are_theirs.push(place.is_some());
+            found.vectors.push(match place {
+                // SAFETY: the first number is on this card, and Python holds the array, whose last use is ordered before what follows on the
+                // caller's stream.
+                Some((address, len)) => unsafe { caller.vector(address, len) },
+                None => kept.pop().map_or_else(|| operator.device().zeros(operator.dimension()), Ok)?,
+            });
         }
-        let program = VectorProgram::parse(ADD_CONSTANT).unwrap_or_else(|error| unreachable!("it parses: {error}"));
-        let program = self.operator::<P>().device().program(&program, P::TYPE, &[])?;
-        Ok(self.add_constant.get_or_init(|| program))
+        Ok(found)
     }
 
-    /// Where the numbers of a vector of a column are in the array, and in the vector: its first element of them and the step between them.
-    fn parts(&self, array: &Columns, column: usize, part: usize) -> Vec<(ArrayPlace, (usize, usize))> {
-        let first = array.address + (column * array.strides[1] * array.parts * array.bytes) as u64;
-        let (count, step) = (array.shape[0], array.strides[0] * array.parts);
-        let place = |part: usize| ArrayPlace { address: first + (part * array.bytes) as u64, count, step };
-        match self.layout {
-            Layout::Numbers if array.strides[0] == 1 => {
-                vec![(ArrayPlace { address: first, count: array.parts * count, step: 1 }, (0, 1))]
-            }
-            Layout::Numbers => vec![(place(0), (0, 2)), (place(1), (1, 2))],
-            Layout::Halves => vec![(place(0), (0, 1)), (place(1), (count, 1))],
-            Layout::Real => vec![(place(part), (0, 1))],
+    /// Address and length of a column whose numbers stand as those of one vector do.
+    fn run(&self, array: &Columns, column: usize) -> Option<(u64, usize)> {
+        let is_vector = array.strides[0] == 1 && (array.parts == 1 || self.layout == Layout::Numbers);
+        is_vector.then(|| (array.address_of(column), array.shape[0] * array.parts))
+    }
+
+    /// Copies the columns of a block to the vectors that are the operator's own.
+    fn fill<P: Part>(
+        &self,
+        caller: &CallerStream,
+        array: &Columns,
+        block: &Range<usize>,
+        inputs: &mut BlockVectors<P>,
+    ) -> Result<(), DeviceError> {
+        for number in (0..inputs.vectors.len()).filter(|number| !inputs.are_theirs[*number]) {
+            let Some((address, len)) = self.run(array, block.start + number) else {
+                let columns = self.strided_columns(array);
+                // SAFETY: as in `vectors`.
+                let array = unsafe { caller.vector(array.address_of(block.start), columns.span(inputs.vectors.len())) };
+                return self.copies::<P>()?.gather(&array, &columns, &mut inputs.vectors);
+            };
+            // SAFETY: as in `vectors`.
+            inputs.vectors[number].copy_from(&unsafe { caller.vector(address, len) })?;
         }
+        Ok(())
+    }
+
+    /// Copies vectors that are the operator's own to the columns of a block.
+    fn hand_over<P: Part>(
+        &self,
+        caller: &CallerStream,
+        array: &Columns,
+        block: &Range<usize>,
+        outputs: &BlockVectors<P>,
+    ) -> Result<(), DeviceError> {
+        for number in (0..outputs.vectors.len()).filter(|number| !outputs.are_theirs[*number]) {
+            let Some((address, len)) = self.run(array, block.start + number) else {
+                let columns = self.strided_columns(array);
+                let (address, span) = (array.address_of(block.start), columns.span(outputs.vectors.len()));
+                // SAFETY: as in `vectors`; nothing else writes it meanwhile.
+                let mut array = unsafe { caller.vector(address, span) };
+                return self.copies::<P>()?.scatter(&outputs.vectors, &mut array, &columns);
+            };
+            // SAFETY: as above.
+            unsafe { caller.vector(address, len) }.copy_from(&outputs.vectors[number])?;
+        }
+        Ok(())
+    }
+
+    /// The strides of an array, and how vectors have its numbers.
+    fn strided_columns(&self, array: &Columns) -> StridedColumns {
+        let Columns { shape: [rows, _], strides, parts, .. } = *array;
+        StridedColumns { rows, strides, parts, together: self.layout.together() }
+    }
+
+    fn copies<P: Part>(&self) -> Result<&ColumnCopies, DeviceError> {
+        if let Some(copies) = self.copies.get() {
+            return Ok(copies);
+        }
+        let copies = ColumnCopies::new(self.operator::<P>().device(), P::TYPE)?;
+        Ok(self.copies.get_or_init(|| copies))
+    }
+}
+
+/// The vectors of a block of columns.
+struct BlockVectors<P: Part> {
+    vectors: Vec<Vector<P>>,
+    /// Whether each is memory of the caller's array.
+    are_theirs: Vec<bool>,
+}
+
+impl<P: Part> BlockVectors<P> {
+    /// Keeps the operator's own for the next call.
+    fn give_back(self, kept: &mut Vec<Vector<P>>) {
+        let own = self.vectors.into_iter().zip(self.are_theirs).filter(|(_, is_theirs)| !is_theirs);
+        kept.extend(own.map(|(vector, _)| vector));
     }
 }

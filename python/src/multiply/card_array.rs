@@ -1,9 +1,11 @@
-//! Where an array of a card is: by DLPack (dmlc.github.io/dlpack) or the CUDA array interface, version 3 (Numba's documentation).
+//! Where an array of a card is: by attributes of CuPy's and PyTorch's own arrays, which is quickest, else by DLPack (dmlc.github.io/dlpack) or the
+//! CUDA array interface, version 3 (Numba's documentation).
 
 use crate::errors::input_error;
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict};
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::{PyCapsule, PyDict, PyString};
 use std::ffi::{CStr, c_void};
 
 const PLAIN: &CStr = c"dltensor";
@@ -51,9 +53,16 @@ pub(super) struct Columns {
     pub shape: [usize; 2],
     /// Numbers from row to row and from column to column.
     pub strides: [usize; 2],
+    /// The number of its card, where the array says it.
+    pub card: Option<i32>,
 }
 
 impl Columns {
+    /// Address of the first number of a column.
+    pub(super) fn address_of(&self, column: usize) -> u64 {
+        self.address + (column * self.strides[1] * self.parts * self.bytes) as u64
+    }
+
     /// Addresses from the first to beyond the last.
     pub(super) fn range(&self) -> std::ops::Range<u64> {
         let last: usize = self.shape.iter().zip(self.strides).map(|(n, stride)| n.saturating_sub(1) * stride).sum();
@@ -73,6 +82,13 @@ impl<'py> CardArray<'py> {
     /// Reads where an array is. `stream` is what DLPack has its maker order the array for: -1 for nothing.
     pub(super) fn read(array: &Bound<'py, PyAny>, stream: i64) -> PyResult<CardArray<'py>> {
         let py = array.py();
+        let kind = array.get_type();
+        let module = kind.getattr(pyo3::intern!(py, "__module__"))?.extract::<PyBackedStr>()?;
+        match (module.split('.').next(), &*kind.name()?.extract::<PyBackedStr>()?) {
+            (Some("cupy"), "ndarray") => return CardArray::of_cupy(array),
+            (Some("torch"), "Tensor") => return CardArray::of_torch(array),
+            _ => {}
+        }
         match array.getattr(pyo3::intern!(py, "__dlpack__")) {
             Ok(method) => {
                 let keys = PyDict::new(py);
@@ -86,6 +102,53 @@ impl<'py> CardArray<'py> {
             }
             Err(error) => Err(error),
         }
+    }
+
+    fn of_cupy(array: &Bound<'py, PyAny>) -> PyResult<CardArray<'py>> {
+        let py = array.py();
+        let memory = array.getattr(pyo3::intern!(py, "data"))?;
+        let address: u64 = memory.getattr(pyo3::intern!(py, "ptr"))?.extract()?;
+        let card: i32 = memory.getattr(pyo3::intern!(py, "device_id"))?.extract()?;
+        let dtype = array.getattr(pyo3::intern!(py, "dtype"))?;
+        let (parts, bytes) = number_kind(&dtype.getattr(pyo3::intern!(py, "str"))?.extract::<PyBackedStr>()?)?;
+        let shape: Vec<i64> = array.getattr(pyo3::intern!(py, "shape"))?.extract()?;
+        let strides: Vec<i64> = array.getattr(pyo3::intern!(py, "strides"))?.extract()?;
+        let strides = in_numbers(&strides, parts * bytes)?;
+        let place = Columns { card: Some(card), ..columns(address, bytes, parts, &shape, Some(strides))? };
+        Ok(CardArray { place, is_read_only: false, _owner: array.clone() })
+    }
+
+    fn of_torch(array: &Bound<'py, PyAny>) -> PyResult<CardArray<'py>> {
+        let py = array.py();
+        let call = |name: &Bound<'py, PyString>| array.call_method0(name);
+        if array.getattr(pyo3::intern!(py, "requires_grad"))?.is_truthy()? {
+            return Err(input_error(
+                "expected a tensor without a gradient, found one that requires_grad",
+                "detach() it",
+            ));
+        }
+        if call(pyo3::intern!(py, "is_conj"))?.is_truthy()? || call(pyo3::intern!(py, "is_neg"))?.is_truthy()? {
+            let help = "resolve_conj() or resolve_neg() gives the numbers themselves";
+            return Err(input_error(
+                "expected a tensor that holds its numbers, found a view of their conjugates",
+                help,
+            ));
+        }
+        let card: i32 = call(pyo3::intern!(py, "get_device"))?.extract()?;
+        if card < 0 {
+            return Err(input_error("expected memory of a card, found a tensor of the host", ""));
+        }
+        let address: u64 = call(pyo3::intern!(py, "data_ptr"))?.extract()?;
+        let size: usize = call(pyo3::intern!(py, "element_size"))?.extract()?;
+        let is_complex = call(pyo3::intern!(py, "is_complex"))?.is_truthy()?;
+        if !is_complex && !call(pyo3::intern!(py, "is_floating_point"))?.is_truthy()? {
+            return Err(wrong_numbers(&array.getattr(pyo3::intern!(py, "dtype"))?.to_string()));
+        }
+        let parts = 1 + usize::from(is_complex);
+        let shape: Vec<i64> = array.getattr(pyo3::intern!(py, "shape"))?.extract()?;
+        let strides: Vec<i64> = call(pyo3::intern!(py, "stride"))?.extract()?;
+        let place = Columns { card: Some(card), ..columns(address, size / parts, parts, &shape, Some(strides))? };
+        Ok(CardArray { place, is_read_only: false, _owner: array.clone() })
     }
 
     fn of_capsule(capsule: Bound<'py, PyCapsule>) -> PyResult<CardArray<'py>> {
@@ -128,6 +191,9 @@ impl<'py> CardArray<'py> {
         };
         let address = tensor.data as u64 + tensor.offset;
         let place = columns(address, usize::from(tensor.bits) / 8 / parts, parts, &shape, strides)?;
+        // The device of managed memory is where it was made, not where it is.
+        let card = (tensor.device[0] == ON_CARDS[0]).then_some(tensor.device[1]);
+        let place = Columns { card, ..place };
         Ok(CardArray { place, is_read_only: flags & 1 != 0, _owner: capsule.into_any() })
     }
 
@@ -136,24 +202,35 @@ impl<'py> CardArray<'py> {
             let missing = || input_error(&format!("expected \"{key}\" in __cuda_array_interface__"), "");
             interface.get_item(key)?.ok_or_else(missing)
         };
-        let kind: String = item("typestr")?.extract()?;
-        let (parts, bytes) = match kind.as_str() {
-            "<f4" => (1, 4),
-            "<f8" => (1, 8),
-            "<c8" => (2, 4),
-            "<c16" => (2, 8),
-            other => return Err(wrong_numbers(other)),
-        };
+        let (parts, bytes) = number_kind(&item("typestr")?.extract::<String>()?)?;
         let shape: Vec<i64> = item("shape")?.extract()?;
         let (address, is_read_only): (u64, bool) = item("data")?.extract()?;
         let strides: Option<Vec<i64>> = interface.get_item("strides")?.map_or(Ok(None), |strides| strides.extract())?;
-        let size = (parts * bytes) as i64;
-        if let Some(stride) = strides.iter().flatten().find(|stride| *stride % size != 0) {
-            return Err(input_error(&format!("expected strides of whole numbers of {size} bytes, found {stride}"), ""));
-        }
-        let strides = strides.map(|strides| strides.iter().map(|stride| stride / size).collect());
+        let strides = strides.map(|strides| in_numbers(&strides, parts * bytes)).transpose()?;
         let place = columns(address, bytes, parts, &shape, strides)?;
         Ok(CardArray { place, is_read_only, _owner: array.clone() })
+    }
+}
+
+/// Parts of a number, and bytes of each, of a type as NumPy writes it.
+fn number_kind(typestr: &str) -> PyResult<(usize, usize)> {
+    match typestr {
+        "<f4" => Ok((1, 4)),
+        "<f8" => Ok((1, 8)),
+        "<c8" => Ok((2, 4)),
+        "<c16" => Ok((2, 8)),
+        other => Err(wrong_numbers(other)),
+    }
+}
+
+/// Strides of bytes as those of numbers of so many.
+fn in_numbers(strides: &[i64], size: usize) -> PyResult<Vec<i64>> {
+    let size = size as i64;
+    match strides.iter().find(|stride| *stride % size != 0) {
+        None => Ok(strides.iter().map(|stride| stride / size).collect()),
+        Some(stride) => {
+            Err(input_error(&format!("expected strides of whole numbers of {size} bytes, found {stride}"), ""))
+        }
     }
 }
 
@@ -182,5 +259,5 @@ fn columns(address: u64, bytes: usize, parts: usize, shape: &[i64], strides: Opt
         let advice = "make it contiguous first";
         return Err(input_error(&format!("expected strides above 0, found {row} and {column} elements"), advice));
     }
-    Ok(Columns { address, bytes, parts, shape: [rows, columns], strides: [row as usize, column as usize] })
+    Ok(Columns { address, bytes, parts, shape: [rows, columns], strides: [row as usize, column as usize], card: None })
 }

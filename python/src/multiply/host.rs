@@ -46,7 +46,7 @@ impl Multiply {
             }
             for (column, outputs) in block.iter().zip(outputs.chunks(each)) {
                 let found = outputs.iter().map(Vector::download).collect::<Result<Vec<_>, _>>()?;
-                N::join(&found, self.layout, x.column(*column), self.constant, y.column_mut(*column));
+                N::join(&found, self.layout, y.column_mut(*column));
             }
         }
         Ok(())

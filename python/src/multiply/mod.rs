@@ -20,13 +20,14 @@ use crate::errors::{input_error, raised};
 use card_array::CardArray;
 use eigenforge::Error;
 use eigenforge::exact::Model;
-use eigenforge::runtime::{CallerStream, Device, LinearOperator, Program, Vector};
+use eigenforge::runtime::{CallerStream, ColumnCopies, Device, LinearOperator, PartOrder, Vector};
 use eigenforge_product::{Hamiltonian, HermitianMatrix};
 use eigenforge_templates::ScalarType;
 use num_complex::Complex;
 use number::{Number, Part};
 use numpy::{PyArrayDescrMethods, PyReadonlyArray2, PyReadwriteArray2, PyUntypedArray, PyUntypedArrayMethods, dtype};
 use pyo3::prelude::*;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Mutex, OnceLock};
 
 /// Columns that are multiplied at once.
@@ -36,8 +37,6 @@ const BLOCK: usize = 4;
 #[pyclass(frozen, module = "eigenforge")]
 pub(crate) struct Multiply {
     hamiltonian: Hamiltonian<'static>,
-    /// What the multiply leaves out of the diagonal.
-    constant: f64,
     scalar: ScalarType,
     layout: Layout,
     states: usize,
@@ -45,8 +44,10 @@ pub(crate) struct Multiply {
     single: Mutex<Vectors<f32>>,
     /// Made when an array of a card first comes.
     caller: OnceLock<CallerStream>,
-    /// Adds the constant times x on a card.
-    add_constant: OnceLock<Program>,
+    /// Copies parts of numbers on a card.
+    copies: OnceLock<ColumnCopies>,
+    /// A bit for each number of vectors that was multiplied at once: all that it needs is on the card.
+    multiplied: AtomicU32,
 }
 
 /// How vectors of the device hold the numbers that H multiplies.
@@ -63,6 +64,15 @@ enum Layout {
 impl Layout {
     fn is_complex(self) -> bool {
         self != Layout::Real
+    }
+
+    /// How a vector has both parts of complex numbers.
+    fn together(self) -> Option<PartOrder> {
+        match self {
+            Layout::Real => None,
+            Layout::Halves => Some(PartOrder::Halves),
+            Layout::Numbers => Some(PartOrder::Numbers(2)),
+        }
     }
 
     /// Vectors of a column whose numbers have so many parts.
@@ -82,15 +92,10 @@ struct Vectors<P: Part> {
 impl Multiply {
     /// Puts H of a model on a device, for arrays of a precision.
     pub(crate) fn of_model(model: Model, scalar: ScalarType, device: &Device) -> Result<Multiply, Error> {
-        if device.runs_kernels() && model.symmetry_group().is_some() {
-            let why = "a card has an order of its own for the states of a symmetry sector: take device=\"cpu\", or leave [symmetry] out";
-            let family = eigenforge::input::Family::Lattice;
-            return Err(Error::not_of_family(family, "a linear operator in a symmetry sector on a card", why));
-        }
-        let hamiltonian = model.on_device(device, scalar, 2 * BLOCK as u64)?;
-        let (constant, states) = (model.constant(), model.states() as usize);
+        let hamiltonian = model.whole_on_device(device, scalar, 2 * BLOCK as u64)?;
+        let states = model.states() as usize;
         let layout = if model.is_complex() { Layout::Halves } else { Layout::Real };
-        Ok(Multiply::new(hamiltonian, constant, scalar, layout, states))
+        Ok(Multiply::new(hamiltonian, scalar, layout, states))
     }
 
     /// Puts a real or complex Hermitian matrix on a device.
@@ -99,18 +104,12 @@ impl Multiply {
         let vectors = 2 * BLOCK as u64 * 8 * matrix.real_rows();
         let hamiltonian = Hamiltonian::new(matrix.multiply(device, vectors), "the matrix", device)?.of_numbers(parts);
         let layout = if parts == 1 { Layout::Real } else { Layout::Numbers };
-        Ok(Multiply::new(hamiltonian, 0.0, ScalarType::F64, layout, rows))
+        Ok(Multiply::new(hamiltonian, ScalarType::F64, layout, rows))
     }
 
-    fn new(
-        hamiltonian: Hamiltonian<'static>,
-        constant: f64,
-        scalar: ScalarType,
-        layout: Layout,
-        states: usize,
-    ) -> Multiply {
-        let (double, single, caller, add_constant) = Default::default();
-        Multiply { hamiltonian, constant, scalar, layout, states, double, single, caller, add_constant }
+    fn new(hamiltonian: Hamiltonian<'static>, scalar: ScalarType, layout: Layout, states: usize) -> Multiply {
+        let (double, single, caller, copies, multiplied) = Default::default();
+        Multiply { hamiltonian, scalar, layout, states, double, single, caller, copies, multiplied }
     }
 
     /// H for vectors of one type.
@@ -129,7 +128,11 @@ impl Multiply {
                 "",
             ));
         }
-        py.detach(|| self.multiply_host(x, y)).map_err(|error| raised(error.into()))
+        py.detach(|| match self.caller.get() {
+            Some(caller) => caller.device_work(|| self.multiply_host(x, y)),
+            None => self.multiply_host(x, y),
+        })
+        .map_err(|error| raised(error.into()))
     }
 }
 

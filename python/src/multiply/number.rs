@@ -35,19 +35,8 @@ pub(super) trait Number: Element + Copy + Send + Sync {
     fn split(column: ArrayView1<'_, Self>, part: usize, layout: Layout, place: &mut Vec<Self::Part>);
     /// The contiguous numbers of a column that are such a vector already.
     fn contiguous<'a>(column: &'a ArrayView1<'_, Self>) -> Option<&'a [Self::Part]>;
-    /// Takes y from them, and adds the constant times x.
-    fn join(
-        y: &[Vec<Self::Part>],
-        layout: Layout,
-        x: ArrayView1<'_, Self>,
-        constant: f64,
-        out: ArrayViewMut1<'_, Self>,
-    );
-}
-
-/// A number plus the constant times another, added in f64.
-fn shifted<P: Part>(y: P, constant: f64, x: P) -> P {
-    P::from_f64(y.to_f64() + constant * x.to_f64())
+    /// Takes y from them.
+    fn join(y: &[Vec<Self::Part>], layout: Layout, out: ArrayViewMut1<'_, Self>);
 }
 
 macro_rules! numbers {
@@ -65,14 +54,8 @@ macro_rules! numbers {
                 column.as_slice()
             }
 
-            fn join(
-                y: &[Vec<$part>],
-                _layout: Layout,
-                x: ArrayView1<'_, $part>,
-                constant: f64,
-                mut out: ArrayViewMut1<'_, $part>,
-            ) {
-                out.iter_mut().zip(&y[0]).zip(x).for_each(|((out, y), x)| *out = shifted(*y, constant, *x));
+            fn join(y: &[Vec<$part>], _layout: Layout, mut out: ArrayViewMut1<'_, $part>) {
+                out.iter_mut().zip(&y[0]).for_each(|(out, y)| *out = *y);
             }
         }
 
@@ -95,23 +78,15 @@ macro_rules! numbers {
                 None
             }
 
-            fn join(
-                y: &[Vec<$part>],
-                layout: Layout,
-                x: ArrayView1<'_, Self>,
-                constant: f64,
-                mut out: ArrayViewMut1<'_, Self>,
-            ) {
-                let n = x.len();
+            fn join(y: &[Vec<$part>], layout: Layout, mut out: ArrayViewMut1<'_, Self>) {
+                let n = out.len();
                 let (re, im, step) = match layout {
                     Layout::Real => (&y[0][..], &y[1][..], 1),
                     Layout::Halves => (&y[0][..n], &y[0][n..], 1),
                     Layout::Numbers => (&y[0][..], &y[0][n.min(1)..], 2),
                 };
-                let parts = re.iter().step_by(step).zip(im.iter().step_by(step)).zip(x);
-                out.iter_mut().zip(parts).for_each(|(out, ((re, im), x))| {
-                    *out = Complex::new(shifted(*re, constant, x.re), shifted(*im, constant, x.im));
-                });
+                let parts = re.iter().step_by(step).zip(im.iter().step_by(step));
+                out.iter_mut().zip(parts).for_each(|(out, (re, im))| *out = Complex::new(*re, *im));
             }
         }
     )*};

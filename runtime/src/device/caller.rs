@@ -1,9 +1,13 @@
-//! Arrays that another library keeps in the memory of a card, used where they are, and the order of its stream and the device's.
+//! Arrays that another library keeps in the memory of a card, used where they are, and the order of its streams and the device's.
 //!
 //! In: addresses and a stream of the driver, as CuPy or PyTorch give them. Out: [`Vector`]s at these addresses, and work that begins after what
-//! the stream has so far and before what it gets later. Nothing waits on the host, and nothing is allocated a call.
+//! the stream has so far and before what it gets later. Nothing waits on the host, and nothing is allocated in a call.
+//!
+//! | call | stream of the work | driver calls beside those of the work |
+//! |---|---|---|
+//! | [`CallerStream::queue`] | the caller's | 3: is it captured, wait for the work before, mark the end |
+//! | [`CallerStream::order`] | the device's | 5: both wait for each other, and for the work before |
 
-use super::context::driver;
 use super::cuda::Cuda;
 use super::streams::Event;
 use super::{Device, Vector};
@@ -11,25 +15,22 @@ use crate::error::{DeviceError, Result};
 use crate::scalar::Scalar;
 use cudarc::driver::sys;
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A card as a caller with streams of its own uses it.
+/// A card as a caller with streams of its own uses it. All work that is queued by one value is in order, whatever its streams: it may share
+/// scratch memory.
 pub struct CallerStream {
     device: Device,
     cuda: Arc<Cuda>,
-    /// Recorded on the caller's stream before the work, and on the device's stream after it.
-    around: Mutex<[Event; 2]>,
+    marks: Mutex<Marks>,
 }
 
-/// Where the numbers of an array are: the first one's address, how many there are, and from one to the next how many numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ArrayPlace {
-    /// Address of the first number.
-    pub address: u64,
-    /// Numbers.
-    pub count: usize,
-    /// Numbers of the same size from one to the next.
-    pub step: usize,
+/// Points in the work of streams. Each is recorded and waited for by one call at a time.
+struct Marks {
+    /// Of a caller's stream, before work on the device's.
+    before: Event,
+    /// The end of the last work.
+    last: Event,
 }
 
 impl CallerStream {
@@ -47,33 +48,76 @@ impl CallerStream {
             let instead = "its vectors are cut into shares".into();
             return Err(DeviceError::NotOverRanks { what: "an array of another library".into(), instead });
         }
-        let around = Mutex::new([Event::new(cuda)?, Event::new(cuda)?]);
-        Ok(CallerStream { device: device.clone(), cuda: cuda.clone(), around })
+        let marks = Mutex::new(Marks { before: Event::new(cuda)?, last: Event::new(cuda)? });
+        Ok(CallerStream { device: device.clone(), cuda: cuda.clone(), marks })
     }
 
     /// The driver's handle of the device's own stream.
     pub fn own_stream(&self) -> u64 {
-        self.cuda.context().stream as u64
+        self.cuda.context().own_stream() as u64
     }
 
-    /// Queues work of the device between what a stream has so far and what it gets later.
+    /// The number of the card, as the driver counts.
+    pub fn ordinal(&self) -> usize {
+        self.cuda.ordinals()[0]
+    }
+
+    fn marks(&self) -> MutexGuard<'_, Marks> {
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Queues work on a caller's stream itself. What the work needs from the device must be there: it may launch kernels and copy, not
+    /// allocate or compile. Where the stream is captured into a graph, the caller orders the graph with other work that this value queues.
     ///
     /// # Safety
     /// `stream` is the driver's handle of a stream of this card that lives: 0 or 1 for the default one, 2 for that of the thread.
     ///
     /// # Errors
     /// Those of the work; the driver's.
-    pub unsafe fn order<R>(&self, stream: u64, work: impl FnOnce() -> Result<R>) -> Result<R> {
-        let (own, stream) = (self.cuda.context().stream, stream as sys::CUstream);
-        // An event is recorded and waited for by one call at a time.
-        let around = self.around.lock().unwrap_or_else(PoisonError::into_inner);
-        let [before, after] = &*around;
-        before.record(stream)?;
-        before.hold(&self.cuda, own)?;
-        let result = work();
+    pub unsafe fn queue<R>(&self, stream: u64, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        let stream = stream as sys::CUstream;
+        let marks = self.marks();
+        // SAFETY: the caller vouches for the stream.
+        let borrowed = || unsafe { self.cuda.context().borrow_stream(stream, work) };
+        self.cuda.context().enter()?;
+        if is_captured(stream) {
+            return borrowed();
+        }
+        marks.last.hold(&self.cuda, stream)?;
+        let result = borrowed();
         // Also after an error: some of the work may be queued.
-        after.record(own)?;
-        after.hold(&self.cuda, stream)?;
+        marks.last.record(stream)?;
+        result
+    }
+
+    /// Queues work on the device's stream, between what a caller's stream has so far and what it gets later.
+    ///
+    /// # Safety
+    /// As of [`CallerStream::queue`].
+    ///
+    /// # Errors
+    /// Those of the work; the driver's.
+    pub unsafe fn order<R>(&self, stream: u64, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        let (own, stream) = (self.cuda.context().own_stream(), stream as sys::CUstream);
+        let marks = self.marks();
+        marks.before.record(stream)?;
+        marks.before.hold(&self.cuda, own)?;
+        marks.last.hold(&self.cuda, own)?;
+        let result = work();
+        marks.last.record(own)?;
+        marks.last.hold(&self.cuda, stream)?;
+        result
+    }
+
+    /// Queues work on the device's stream, in no order with streams of a caller.
+    ///
+    /// # Errors
+    /// Those of the work; the driver's.
+    pub fn device_work<R, E: From<DeviceError>>(&self, work: impl FnOnce() -> Result<R, E>) -> Result<R, E> {
+        let (own, marks) = (self.cuda.context().own_stream(), self.marks());
+        marks.last.hold(&self.cuda, own)?;
+        let result = work();
+        marks.last.record(own)?;
         result
     }
 
@@ -82,7 +126,7 @@ impl CallerStream {
     /// # Errors
     /// Memory of the host, of another card, or of nothing.
     pub fn check(&self, address: u64) -> Result<()> {
-        let (mut ordinal, own) = (-1i32, self.cuda.ordinals()[0]);
+        let (mut ordinal, own) = (-1i32, self.ordinal());
         let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
         self.cuda.context().enter()?;
         // SAFETY: the attribute is a C int; the driver looks the address up and does not read from it.
@@ -103,91 +147,12 @@ impl CallerStream {
     pub unsafe fn vector<T: Scalar>(&self, address: u64, len: usize) -> Vector<T> {
         Vector::lent(&self.device, &self.cuda, address, len)
     }
+}
 
-    /// Copies numbers to elements of a vector of this device, from one on and a step apart.
-    ///
-    /// # Safety
-    /// As of [`CallerStream::vector`].
-    ///
-    /// # Errors
-    /// The vector is too short; the driver's.
-    pub unsafe fn gather<T: Scalar>(
-        &self,
-        from: ArrayPlace,
-        to: &mut Vector<T>,
-        (first, step): (usize, usize),
-    ) -> Result<()> {
-        let own = self.own_place(to, (first, step), from.count)?;
-        self.copy::<T>(from, own)
-    }
-
-    /// Copies elements of a vector of this device, from one on and a step apart, to numbers of an array.
-    ///
-    /// # Safety
-    /// As of [`CallerStream::vector`].
-    ///
-    /// # Errors
-    /// The vector is too short; the driver's.
-    pub unsafe fn scatter<T: Scalar>(
-        &self,
-        from: &Vector<T>,
-        (first, step): (usize, usize),
-        to: ArrayPlace,
-    ) -> Result<()> {
-        let own = self.own_place(from, (first, step), to.count)?;
-        self.copy::<T>(own, to)
-    }
-
-    fn own_place<T: Scalar>(
-        &self,
-        vector: &Vector<T>,
-        (first, step): (usize, usize),
-        count: usize,
-    ) -> Result<ArrayPlace> {
-        let needed = if count == 0 { 0 } else { first + (count - 1) * step + 1 };
-        match vector.address() {
-            Some(address) if needed <= vector.len() && vector.device().is_same(&self.device) => {
-                Ok(ArrayPlace { address: address + (first * size_of::<T>()) as u64, count, step })
-            }
-            _ => Err(DeviceError::Arguments {
-                what: "copying an array of another library".into(),
-                expected: format!("a vector of {} with {needed} elements", self.device.name()),
-                found: format!("{vector:?}"),
-            }),
-        }
-    }
-
-    /// Queues a copy: rows of one number, a step apart.
-    fn copy<T: Scalar>(&self, from: ArrayPlace, to: ArrayPlace) -> Result<()> {
-        if from.count == 0 {
-            return Ok(());
-        }
-        let bytes = size_of::<T>();
-        let device = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE;
-        let (width, height) = if (from.step, to.step) == (1, 1) { (from.count, 1) } else { (1, from.count) };
-        let pitch = |step: usize| if height == 1 { width * bytes } else { step * bytes };
-        let copy = sys::CUDA_MEMCPY2D {
-            srcXInBytes: 0,
-            srcY: 0,
-            srcMemoryType: device,
-            srcHost: std::ptr::null(),
-            srcDevice: from.address,
-            srcArray: std::ptr::null_mut(),
-            srcPitch: pitch(from.step),
-            dstXInBytes: 0,
-            dstY: 0,
-            dstMemoryType: device,
-            dstHost: std::ptr::null_mut(),
-            dstDevice: to.address,
-            dstArray: std::ptr::null_mut(),
-            dstPitch: pitch(to.step),
-            WidthInBytes: width * bytes,
-            Height: height,
-        };
-        self.cuda.context().enter()?;
-        // SAFETY: callers vouch for the array, and the vector has as many numbers, as compared.
-        unsafe { sys::cuMemcpy2DAsync_v2(&copy, self.cuda.context().stream) }
-            .result()
-            .map_err(driver("cuMemcpy2DAsync"))
-    }
+/// Whether what is queued on a stream becomes a graph. The context must be current.
+fn is_captured(stream: sys::CUstream) -> bool {
+    let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+    // SAFETY: callers vouch for the stream, and the status is written. The default stream is refused while another is captured.
+    let asked = unsafe { sys::cuStreamIsCapturing(stream, &mut status) };
+    asked.result().is_ok() && status == sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE
 }

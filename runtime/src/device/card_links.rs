@@ -79,7 +79,7 @@ impl CardLinks {
         }
         let matrices = matrices.map_err(refused_matrix("cublasCreate"))?;
         // SAFETY: the handle was made just now, and the stream lives as long as the context.
-        unsafe { blas::set_stream(matrices, context.stream.cast()) }.map_err(refused_matrix("cublasSetStream"))?;
+        unsafe { blas::set_stream(matrices, context.stream().cast()) }.map_err(refused_matrix("cublasSetStream"))?;
         let handles = Mutex::new(Handles { messages, matrices });
         Ok(Ok(CardLinks { ranks: ranks.clone(), context: context.clone(), handles }))
     }
@@ -110,7 +110,7 @@ impl CardLinks {
         let byte = nccl_sys::ncclDataType_t::ncclUint8;
         // SAFETY: the caller's memory has a part for each rank; the stream orders what reads and writes it.
         unsafe {
-            nccl::all_gather(own as *const _, to as *mut _, bytes, byte, handles.messages, self.context.stream.cast())
+            nccl::all_gather(own as *const _, to as *mut _, bytes, byte, handles.messages, self.context.stream().cast())
         }
         .map_err(refused("ncclAllGather"))?;
         Ok(())
@@ -146,7 +146,7 @@ impl CardLinks {
         for (rank, out, into) in messages {
             // SAFETY: the caller's ranges are as long, and the other end has as many bytes; the stream orders what reads and writes them.
             unsafe {
-                let (peer, stream) = (rank as i32, self.context.stream.cast());
+                let (peer, stream) = (rank as i32, self.context.stream().cast());
                 if !out.is_empty() {
                     nccl::send(out.start as *const _, bytes(&out), byte, peer, handles.messages, stream)
                         .map_err(refused("ncclSend"))?;
@@ -219,7 +219,7 @@ impl CardLinks {
             Height: runs,
         };
         // SAFETY: the caller's ranges hold them, and the stream orders what reads and writes them.
-        unsafe { sys::cuMemcpy2DAsync_v2(&copy, self.context.stream) }.result().map_err(driver("cuMemcpy2DAsync"))
+        unsafe { sys::cuMemcpy2DAsync_v2(&copy, self.context.stream()) }.result().map_err(driver("cuMemcpy2DAsync"))
     }
 }
 

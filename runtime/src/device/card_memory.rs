@@ -88,7 +88,7 @@ impl DeviceMemory {
         let copy = DeviceMemory::allocate(team.other(card), self.bytes)?;
         self.context.enter()?;
         // SAFETY: both ranges have as many bytes; the leader's stream, on which launches wait, has it done before the next one.
-        unsafe { result::memcpy_dtod_async(copy.address, self.address, self.bytes, self.context.stream) }
+        unsafe { result::memcpy_dtod_async(copy.address, self.address, self.bytes, self.context.stream()) }
             .map_err(driver("cuMemcpyDtoDAsync"))?;
         Ok(own[card - 1].insert(copy).address)
     }
@@ -146,12 +146,12 @@ impl DeviceMemory {
                 let of = |card: usize| runs.get(card).cloned().unwrap_or(0..0);
                 team.start(
                     &self.context,
-                    |card, own| if of(card).is_empty() { Ok(()) } else { clear(of(card), own.stream) },
+                    |card, own| if of(card).is_empty() { Ok(()) } else { clear(of(card), own.stream()) },
                 )
             }
             _ => {
                 self.context.enter()?;
-                clear(0..self.bytes, self.context.stream)
+                clear(0..self.bytes, self.context.stream())
             }
         }
     }
@@ -166,7 +166,7 @@ impl DeviceMemory {
         assert!(len * size_of::<U>() <= self.bytes, "callers ask for what they allocated");
         let mut values = Vec::<U>::with_capacity(len);
         self.context.enter()?;
-        let (to, bytes, stream) = (values.as_mut_ptr().cast::<u8>(), len * size_of::<U>(), self.context.stream);
+        let (to, bytes, stream) = (values.as_mut_ptr().cast::<u8>(), len * size_of::<U>(), self.context.stream());
         let runs = self.runs(0..bytes);
         // SAFETY: the source range is ours; the destination has room for `len` elements of a type for which every bit
         // pattern is valid, and both ways wait for the copy before the length is set.
@@ -196,7 +196,7 @@ impl DeviceMemory {
         let mut queue = |first: usize, values: &[U]| {
             assert!(size_of::<U>() * (first + values.len()) <= self.bytes, "callers compare lengths first");
             let start = first * size_of::<U>();
-            let (from, bytes, stream) = (values.as_ptr().cast::<u8>(), size_of_val(values), self.context.stream);
+            let (from, bytes, stream) = (values.as_ptr().cast::<u8>(), size_of_val(values), self.context.stream());
             let runs = self.runs(start..start + bytes);
             if bytes <= PART && runs.len() == 1 {
                 let address = self.address + start as u64;
@@ -230,7 +230,7 @@ impl DeviceMemory {
             let from = self.address + run.start as u64;
             // SAFETY: the range is ours, as just compared; `values` outlives the copy because we wait for it.
             unsafe {
-                sys::cuMemcpyDtoHAsync_v2(to.add(run.start - start).cast(), from, run.len(), self.context.stream)
+                sys::cuMemcpyDtoHAsync_v2(to.add(run.start - start).cast(), from, run.len(), self.context.stream())
             }
             .result()
             .map_err(driver("cuMemcpyDtoHAsync"))?;
@@ -260,13 +260,13 @@ impl DeviceMemory {
                     own.parts().map(|part| part.start.min(bytes)..part.end.min(bytes)).collect();
                 team.start(&self.context, |card, own| match runs[card].is_empty() {
                     true => Ok(()),
-                    false => copy(runs[card].clone(), own.stream),
+                    false => copy(runs[card].clone(), own.stream()),
                 })
             }
             _ => {
                 self.context.enter()?;
                 let pieces = self.runs(0..bytes).into_iter().flat_map(|run| other.runs(run));
-                pieces.into_iter().try_for_each(|run| copy(run, self.context.stream))
+                pieces.into_iter().try_for_each(|run| copy(run, self.context.stream()))
             }
         }
     }
@@ -284,7 +284,8 @@ impl DeviceMemory {
         self.context.enter()?;
         let [to, from] = [self.address + to as u64, other.address + from as u64];
         // SAFETY: both ranges are ours, as just compared, and distinct, since one of them is borrowed mutably.
-        unsafe { result::memcpy_dtod_async(to, from, bytes, self.context.stream) }.map_err(driver("cuMemcpyDtoDAsync"))
+        unsafe { result::memcpy_dtod_async(to, from, bytes, self.context.stream()) }
+            .map_err(driver("cuMemcpyDtoDAsync"))
     }
 }
 

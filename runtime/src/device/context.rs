@@ -1,7 +1,8 @@
 //! A card's primary context and its stream, through the driver API, which is loaded at run time.
 //!
-//! Kernels use one stream, so they run in the order in which they were queued. Nothing panics without a driver: its presence is
-//! checked before the first call.
+//! Kernels use one stream, so they run in the order in which they were queued; only while a caller's stream is
+//! [borrowed](Context::borrow_stream) a thread queues its work there. Nothing panics without a driver: its presence is checked before the
+//! first call.
 
 use super::capacity::Memory;
 use super::staging::Staging;
@@ -9,6 +10,7 @@ use super::team::Team;
 use crate::error::{DeviceError, Result};
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice_attribute};
+use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The driver's error with the call that returned it.
@@ -28,7 +30,7 @@ pub struct Context {
     /// The card's name and number, `NVIDIA H200 (cuda:0)`.
     name: String,
     context: sys::CUcontext,
-    pub(super) stream: sys::CUstream,
+    own_stream: sys::CUstream,
     /// Pinned memory for short copies; allocated on first use.
     staging: Mutex<Option<Staging>>,
     /// The other cards, where several work as one device; this is the first.
@@ -41,6 +43,20 @@ pub struct Context {
 unsafe impl Send for Context {}
 // SAFETY: as above; the driver locks internally.
 unsafe impl Sync for Context {}
+
+thread_local! {
+    /// The context whose work this thread queues on a stream of a caller, and that stream.
+    static BORROWED: Cell<Option<(*const Context, sys::CUstream)>> = const { Cell::new(None) };
+}
+
+/// Gives a borrowed stream back when it is dropped.
+struct BorrowedStream(Option<(*const Context, sys::CUstream)>);
+
+impl Drop for BorrowedStream {
+    fn drop(&mut self) {
+        BORROWED.set(self.0);
+    }
+}
 
 /// Number of cards visible to the driver; 0 without a driver.
 pub(super) fn cards() -> usize {
@@ -70,11 +86,19 @@ impl Context {
         let context = unsafe { result::primary_ctx::retain(device) }.map_err(driver("cuDevicePrimaryCtxRetain"))?;
         // SAFETY: the context was retained above and is current on this thread from here on.
         unsafe { result::ctx::set_current(context) }.map_err(driver("cuCtxSetCurrent"))?;
-        let stream =
+        let own_stream =
             result::stream::create(result::stream::StreamKind::NonBlocking).map_err(driver("cuStreamCreate"))?;
         let model = result::device::get_name(device).map_err(driver("cuDeviceGetName"))?;
         let name = format!("{model} (cuda:{ordinal})");
-        Ok(Context { device, name, context, stream, staging: Mutex::default(), team: None, peers: Mutex::default() })
+        Ok(Context {
+            device,
+            name,
+            context,
+            own_stream,
+            staging: Mutex::default(),
+            team: None,
+            peers: Mutex::default(),
+        })
     }
 
     /// The first of several cards that work as one device, with the others.
@@ -111,6 +135,25 @@ impl Context {
             (Some(team), 1..) => team.other(card),
             _ => self,
         }
+    }
+
+    /// The stream on which this thread queues the work of the card: the card's own, or a borrowed one.
+    pub(super) fn stream(&self) -> sys::CUstream {
+        BORROWED.get().filter(|(context, _)| std::ptr::eq(*context, self)).map_or(self.own_stream, |(_, stream)| stream)
+    }
+
+    /// The card's own stream.
+    pub(super) fn own_stream(&self) -> sys::CUstream {
+        self.own_stream
+    }
+
+    /// Does work of this thread whose kernels and copies are queued on a stream of a caller in place of the card's own.
+    ///
+    /// # Safety
+    /// The stream is one of this card and lives until the work has returned.
+    pub(super) unsafe fn borrow_stream<R>(&self, stream: sys::CUstream, work: impl FnOnce() -> R) -> R {
+        let _before = BorrowedStream(BORROWED.replace(Some((self, stream))));
+        work()
     }
 
     /// The driver's handle.
@@ -168,7 +211,7 @@ impl Context {
     /// waits for the other cards of the device.
     pub(super) fn enter(&self) -> Result<()> {
         self.enter_alone()?;
-        self.team.as_ref().map_or(Ok(()), |team| team.join(self.stream))
+        self.team.as_ref().map_or(Ok(()), |team| team.join(self.stream()))
     }
 
     /// The same for work that needs to wait for no other card.
@@ -186,7 +229,7 @@ impl Context {
     pub(super) fn synchronize(&self) -> Result<()> {
         self.enter()?;
         // SAFETY: the stream lives as long as `self`.
-        unsafe { result::stream::synchronize(self.stream) }.map_err(driver("cuStreamSynchronize"))
+        unsafe { result::stream::synchronize(self.stream()) }.map_err(driver("cuStreamSynchronize"))
     }
 
     /// Runs `work` with the pinned memory, allocating it first if needed. The context must be current.
@@ -205,17 +248,17 @@ impl Drop for Context {
         let entered = self.enter();
         if entered.is_ok() {
             // SAFETY: the stream lives.
-            let _ = unsafe { result::stream::synchronize(self.stream) };
+            let _ = unsafe { result::stream::synchronize(self.own_stream) };
         }
         self.team = None;
         if entered.and_then(|()| self.enter_alone()).is_ok() {
             // SAFETY: nobody else holds the stream or this reference to the primary context any more.
             unsafe {
-                let _ = result::stream::synchronize(self.stream);
+                let _ = result::stream::synchronize(self.own_stream);
                 if let Some(staging) = self.staging.get_mut().unwrap_or_else(PoisonError::into_inner) {
                     staging.release();
                 }
-                let _ = result::stream::destroy(self.stream);
+                let _ = result::stream::destroy(self.own_stream);
                 let _ = result::primary_ctx::release(self.device);
             }
         }

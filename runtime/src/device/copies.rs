@@ -26,7 +26,7 @@ impl Stream {
     /// Queues `copy` after everything queued on the device.
     pub(super) fn queue(&self, copy: impl FnOnce(sys::CUstream) -> Result<()>) -> Result<Event> {
         let [before, done] = [Event::new(self.cuda())?, Event::new(self.cuda())?];
-        before.record(self.cuda().context().stream)?;
+        before.record(self.cuda().context().stream())?;
         before.hold(self.cuda(), self.raw())?;
         copy(self.raw())?;
         done.record(self.raw())?;

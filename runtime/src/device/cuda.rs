@@ -233,10 +233,10 @@ impl Cuda {
         let (start, end) = (event()?, event()?);
         // SAFETY: events and stream are valid until destroyed below.
         unsafe {
-            result::event::record(start, self.context.stream).map_err(driver("cuEventRecord"))?;
+            result::event::record(start, self.context.stream()).map_err(driver("cuEventRecord"))?;
             let result_of_work = work();
             self.context.enter()?;
-            result::event::record(end, self.context.stream).map_err(driver("cuEventRecord"))?;
+            result::event::record(end, self.context.stream()).map_err(driver("cuEventRecord"))?;
             result::event::synchronize(end).map_err(driver("cuEventSynchronize"))?;
             let milliseconds = result::event::elapsed(start, end).map_err(driver("cuEventElapsedTime"))?;
             let _ = result::event::destroy(start);

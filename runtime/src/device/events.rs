@@ -151,7 +151,7 @@ impl Timeline {
             }
         };
         // SAFETY: event and stream belong to this context, which is current, and live as long as the timeline.
-        unsafe { result::event::record(event.0, self.context.stream) }.map_err(driver("cuEventRecord"))?;
+        unsafe { result::event::record(event.0, self.context.stream()) }.map_err(driver("cuEventRecord"))?;
         Ok(event)
     }
 
@@ -159,7 +159,7 @@ impl Timeline {
     fn anchor_now(&mut self) -> Result<()> {
         // SAFETY: as in `record`.
         unsafe {
-            result::event::record(self.anchor.0, self.context.stream).map_err(driver("cuEventRecord"))?;
+            result::event::record(self.anchor.0, self.context.stream()).map_err(driver("cuEventRecord"))?;
             result::event::synchronize(self.anchor.0).map_err(driver("cuEventSynchronize"))?;
         }
         self.anchored = trace::now().map_or(0.0, |(_, seconds)| seconds);

@@ -120,12 +120,12 @@ impl Everywhere {
         let runs = from.runs();
         self.with_each(|number, card, context| {
             let [before, after] = card.events;
-            record(before, context.stream)?;
+            record(before, context.stream())?;
             hold(card.stream, before)?;
             // Each begins with its own part and goes on with the next card's, so that no two copy from one card at a time.
             for (turn, run) in runs.iter().cycle().skip(number).take(runs.len()).enumerate() {
                 // Its own part beside those of the others, before what is queued next.
-                let stream = if turn == 0 { context.stream } else { card.stream };
+                let stream = if turn == 0 { context.stream() } else { card.stream };
                 let [to, from] = [card.copy.address(), address].map(|address| address + run.start as u64);
                 // SAFETY: both ranges are as long, and no card writes the vector before the copies are done: `finish` has it wait.
                 unsafe { result::memcpy_dtod_async(to, from, run.len(), stream) }
@@ -140,7 +140,7 @@ impl Everywhere {
     /// # Errors
     /// The driver refuses.
     pub fn finish(&mut self) -> Result<()> {
-        self.with_each(|_, card, context| hold(context.stream, card.events[1]))
+        self.with_each(|_, card, context| hold(context.stream(), card.events[1]))
     }
 
     fn with_each(&self, mut work: impl FnMut(usize, &OnCard, &Context) -> Result<()>) -> Result<()> {

@@ -95,7 +95,7 @@ impl OnCard {
         let anchor = match trace::now() {
             None => None,
             Some(_) => {
-                let event = Event::timed(cuda, cuda.context().stream)?;
+                let event = Event::timed(cuda, cuda.context().stream())?;
                 event.wait()?;
                 trace::now().map(|(recording, seconds)| (recording, seconds, event))
             }
@@ -148,7 +148,7 @@ impl Lanes {
                     })
                 })?;
                 if let When::Card(_, end) = &when
-                    && let Err(error) = end.hold(&card.cuda, card.cuda.context().stream)
+                    && let Err(error) = end.hold(&card.cuda, card.cuda.context().stream())
                 {
                     end.wait()?;
                     return Err(error);
@@ -174,9 +174,9 @@ impl Lanes {
         let begun = Begun::now();
         let when = match &self.0.cuda {
             Some(card) => {
-                let start = Event::timed(&card.cuda, card.cuda.context().stream)?;
+                let start = Event::timed(&card.cuda, card.cuda.context().stream())?;
                 launch()?;
-                When::Card(start, Event::timed(&card.cuda, card.cuda.context().stream)?)
+                When::Card(start, Event::timed(&card.cuda, card.cuda.context().stream())?)
             }
             None => {
                 launch()?;

@@ -163,7 +163,7 @@ impl OnCards {
     }
 
     fn stream(&self, card: usize) -> sys::CUstream {
-        self.cudas[card].context().stream
+        self.cudas[card].context().stream()
     }
 
     fn run(&self, arrivals: &mut [Arrival<'_>]) -> Result<()> {

@@ -23,7 +23,7 @@ impl Device {
     /// The driver refuses.
     pub(crate) fn mark(&self) -> Result<Mark> {
         Ok(Mark(match self {
-            Device::Cuda(cuda) => When::Card(Event::timed(cuda, cuda.context().stream)?),
+            Device::Cuda(cuda) => When::Card(Event::timed(cuda, cuda.context().stream())?),
             Device::Cpu(_) | Device::Sim(_) => When::Host(Instant::now()),
         }))
     }

@@ -251,7 +251,7 @@ impl MatrixProducts {
         let address = output.address().unwrap_or(0) + 8 * first as u64;
         if clear > 0 {
             // SAFETY: the range is inside the vector, as was compared, and borrowed to be written.
-            unsafe { result::memset_d8_async(address, 0, 8 * clear, context.stream) }
+            unsafe { result::memset_d8_async(address, 0, 8 * clear, context.stream()) }
                 .map_err(driver("cuMemsetD8Async"))?;
         }
         wait(context, &lanes, &waits_before(lanes.len()))?;
@@ -354,7 +354,7 @@ fn waits_after(lanes: usize) -> Vec<Wait> {
 /// Queues waits, each with the event of its lane.
 fn wait(context: &Context, lanes: &[Lane], waits: &[Wait]) -> Result<()> {
     let stream = |queue: Queue| match queue {
-        Queue::Device => context.stream,
+        Queue::Device => context.stream(),
         Queue::Lane(lane) => lanes[lane].stream,
     };
     for Wait { later, earlier } in waits.iter().copied() {

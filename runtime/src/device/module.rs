@@ -94,7 +94,7 @@ impl Module {
         }
         let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|v| std::ptr::from_mut(v).cast()).collect();
         let [x, y, z] = launch.grid;
-        let (grid, block, stream) = ((x, y, z), (launch.block, 1, 1), self.context.stream);
+        let (grid, block, stream) = ((x, y, z), (launch.block, 1, 1), self.context.stream());
         // SAFETY: the function is loaded; the launch was compared with its declaration parameter by parameter, and each
         // argument with the launch: name, type, access, length, and that its memory belongs to this context, where it
         // lives at least until the stream is done (freeing it waits for the stream).

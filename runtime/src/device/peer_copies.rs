@@ -114,7 +114,7 @@ impl PeerCopy {
         if let (Some(done), Some([here, _])) = (&self.done, &self.ends)
             && let Device::Cuda(cuda) = here.device()
         {
-            done.hold(cuda, cuda.context().stream)?;
+            done.hold(cuda, cuda.context().stream())?;
         }
         let [_, there] = self.taken();
         Ok(there)

@@ -57,7 +57,7 @@ impl Lane {
         self.context().enter()?;
         // SAFETY: event and stream live as long as the lane, the device's stream as long as the context.
         unsafe {
-            result::event::record(self.ready, self.context().stream).map_err(driver("cuEventRecord"))?;
+            result::event::record(self.ready, self.context().stream()).map_err(driver("cuEventRecord"))?;
             result::stream::wait_event(self.stream, self.ready, sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT)
                 .map_err(driver("cuStreamWaitEvent"))
         }

@@ -93,14 +93,14 @@ impl Team {
         leader.enter_alone()?;
         let (working, done) = &mut *self.state();
         if std::mem::take(working) {
-            done.iter().try_for_each(|event| event.hold(leader.stream))?;
+            done.iter().try_for_each(|event| event.hold(leader.stream()))?;
         }
-        self.ready.record(leader.stream)?;
+        self.ready.record(leader.stream())?;
         for (card, (other, done)) in self.others.iter().zip(&*done).enumerate() {
             other.enter()?;
-            self.ready.hold(other.stream)?;
+            self.ready.hold(other.stream())?;
             let started = work(1 + card, other);
-            done.record(other.stream)?;
+            done.record(other.stream())?;
             *working = true;
             started?;
         }
