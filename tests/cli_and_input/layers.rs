@@ -79,15 +79,15 @@ const LARGEST_CIRCLES: [(&str, usize); 13] = [
 /// each by itself), and methods and fields of public types. A change that needs more says why in its commit, and one that needs fewer
 /// lowers the number.
 const MOST_REACHED: [(&str, Surface); 11] = [
-    ("src", Surface { names: 210, members: 861 }),
-    ("core/src", Surface { names: 149, members: 489 }),
-    ("product/src", Surface { names: 94, members: 301 }),
-    ("exact/src", Surface { names: 63, members: 253 }),
+    ("src", Surface { names: 210, members: 862 }),
+    ("core/src", Surface { names: 149, members: 490 }),
+    ("product/src", Surface { names: 95, members: 303 }),
+    ("exact/src", Surface { names: 63, members: 254 }),
     ("ci/src", Surface { names: 78, members: 336 }),
     ("dmrg/src", Surface { names: 76, members: 559 }),
     ("tensors/src", Surface { names: 71, members: 398 }),
     ("runtime/src", Surface { names: 344, members: 1023 }),
-    ("templates/src", Surface { names: 175, members: 1044 }),
+    ("templates/src", Surface { names: 176, members: 1044 }),
     ("su3/src", Surface { names: 21, members: 75 }),
     ("grammar/src", Surface { names: 39, members: 43 }),
 ];
@@ -444,7 +444,8 @@ const WAYS: [(&str, Ways, &[&str]); 2] = [
             ("PartnersWay", "PartnerRows", "exact/src/symmetric/partners"),
             ("StringsWay", "StringRows", "exact/src/symmetric/strings"),
             ("PairsWay", "PairRows", "exact/src/symmetric/pairs"),
-            ("StoredWay", "StoredHamiltonian", "exact/src/stored.rs"),
+            ("TableWay", "StoredHamiltonian", "exact/src/stored"),
+            ("StoredWay", "StoredHamiltonian", "exact/src/stored"),
         ],
         // The table of partners is made of the rows by orbits.
         &[
