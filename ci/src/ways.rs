@@ -40,7 +40,7 @@ pub(super) fn ways(request: &Request<'_>) -> (Vec<&'static dyn Way>, Vec<Planned
         match way.fit(request) {
             Fit::Takes if taken.iter().all(|first| first.kind() != way.kind()) => taken.push(way),
             Fit::Takes | Fit::Foreign => {}
-            Fit::Refuses(why) => others.push(PlannedWay::refused(way.name(), why)),
+            Fit::Refuses(why) | Fit::Declines(why) => others.push(PlannedWay::refused(way.name(), why)),
         }
     }
     (taken, others)

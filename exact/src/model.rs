@@ -1,7 +1,7 @@
 //! A model: an operator in a sector, checked, with its basis and its structure. Where the path of one problem starts.
 
 use super::gauged::Gauged;
-use super::matrix;
+use super::matrix::{self, MatrixTerms};
 use super::renumber::Renumbered;
 use super::structure::{ListedTerms, Moves, Structure};
 use super::symmetric::{ByStrings, Conjugated, SymmetricSector};
@@ -25,6 +25,8 @@ pub struct Model {
     sites: usize,
     basis: Basis,
     structure: Structure,
+    /// How H is multiplied without a symmetry sector, which has a wish of its own.
+    pub(super) storage: MatrixStorage,
     /// Which coefficients are arguments of the kernels, if other models share their text.
     shared: Option<Arc<CoefficientArguments>>,
     /// How it differs from the user's model, a line each.
@@ -205,7 +207,8 @@ impl Model {
 
     fn of_parts(name: String, operator: Operator, basis: Basis, structure: Structure) -> Model {
         let (sites, remarks, shared) = (operator.kinds_or_implied().len(), Vec::new(), None);
-        Model { name, operator, sites, basis, structure, shared, remarks, found: Found::default() }
+        let storage = MatrixStorage::Auto;
+        Model { name, operator, sites, basis, structure, storage, shared, remarks, found: Found::default() }
     }
 
     /// The same model with its states in a list and its matrix stored, as it is done for states of more than 64 bits.
@@ -236,7 +239,8 @@ impl Model {
         }
         // Every site says what it carries, also where no term acts on it.
         let operator = self.operator.clone().on_kinds(&self.site_kinds());
-        Ok(Model::on_sites(operator, self.sector().charge_values(), self.basis.is_listed(), true)?.named(&self.name))
+        let complex = Model::on_sites(operator, self.sector().charge_values(), self.basis.is_listed(), true)?;
+        complex.named(&self.name).with_storage(self.storage)
     }
 
     /// The same model in a symmetry sector of it: states are those of representatives ([`eigenforge_core::basis`]), and H is a stored matrix, or
@@ -251,14 +255,11 @@ impl Model {
         let group = symmetry.group(&self.operator, &self.sector().charge_values())?;
         let mut layout = SiteLayout::new(&self.operator.kinds_or_implied());
         self.operator.forbidden().iter().for_each(|states| layout.forbid(states));
-        let bits = layout.bits();
-        let model = self.in_sector(group, layout, symmetry.wanted_storage(), false)?;
+        let (bits, storage) = (layout.bits(), self.storage_with(symmetry.wanted_storage())?);
+        let model = self.in_sector(group, layout, storage, false)?;
         let is_direct = || !model.by_strings().way().stores_matrix();
-        if symmetry.wanted_storage() == MatrixStorage::Direct && !is_direct() {
+        if storage == MatrixStorage::Direct && !is_direct() {
             return Err(SymmetryError::NotDirect { bits }.into());
-        }
-        if symmetry.wanted_storage() == MatrixStorage::Table && !model.by_strings().way().keeps_table() {
-            return Err(SymmetryError::NoTable { bits }.into());
         }
         Ok(model.named(&format!("{}_symmetric", self.name)))
     }
@@ -381,10 +382,21 @@ impl Model {
         }
     }
 
-    /// How many elements the stored matrix of listed states has, about, and its bytes; `None` where no matrix is stored.
+    /// How many elements the matrix has, about, and its compressed bytes; `None` where states have tables and no matrix is stored.
     pub fn stored_elements(&self) -> Option<(u64, u64)> {
-        let elements = matrix::about(&self.basis, self.listed_terms()?);
+        let is_stored = self.listed_terms().is_some() || self.way().stores_matrix();
+        let elements = is_stored.then(|| self.about_elements())?;
         Some((elements, MadeRows::compressed_bytes(self.dimension(), elements)))
+    }
+
+    /// The terms from which rows of the matrix of H are made.
+    pub(super) fn matrix_terms(&self) -> MatrixTerms {
+        MatrixTerms::new(&self.structure, self.basis.word())
+    }
+
+    /// About how many elements the matrix of H has.
+    pub(super) fn about_elements(&self) -> u64 {
+        matrix::about(&self.basis, &self.matrix_terms())
     }
 
     /// Gives the model a name, for kernels and reports: letters, digits and underscores.
@@ -409,7 +421,7 @@ impl Model {
 
     /// The same model with another form of its operator; the remark says how it differs.
     pub(super) fn rewritten(&self, operator: Operator, remark: String) -> Result<Model, OperatorError> {
-        let model = Model::new(operator, self.sector().clone())?;
+        let model = Model::new(operator, self.sector().clone())?.with_storage(self.storage)?;
         let remarks = self.remarks.iter().cloned().chain([remark]).collect();
         Ok(Model { shared: self.shared.clone(), remarks, ..model.named(&self.name) })
     }
@@ -500,9 +512,10 @@ impl Model {
         }
         let n = dimension as usize;
         let mut matrix = Array2::zeros((n, n));
-        if let (Some(terms), true) = (self.listed_terms(), self.symmetric().is_some()) {
+        if self.symmetric().is_some() {
+            let terms = self.matrix_terms();
             for row in 0..n {
-                matrix::row(&self.basis, terms, self.constant(), row as u64)
+                matrix::row(&self.basis, &terms, self.constant(), row as u64)
                     .into_iter()
                     .for_each(|(column, value)| matrix[[row, column as usize]] = value);
             }

@@ -8,7 +8,7 @@ use eigenforge_product::ranks::RankPlan;
 pub(super) fn rank_plan(model: &Model, ranks: usize, on_cards: bool) -> RankPlan {
     let (dimension, count) = (model.dimension(), ranks.max(1) as u64);
     match (&model.structure().moves, model.basis().species()) {
-        (Moves::Kronecker { .. }, Some((up, down))) => {
+        (Moves::Kronecker { .. }, Some((up, down))) if !model.way().stores_matrix() => {
             let (rows, columns) = (up.len() as u64, down.len() as u64);
             let [own_rows, own_columns] = [rows, columns].map(|length| length.div_ceil(count));
             let (share, turned) = (own_columns * rows, own_rows * columns);

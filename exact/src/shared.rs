@@ -66,7 +66,7 @@ impl SharedKernels {
     /// # Errors
     /// As of [`share_kernels`].
     pub fn add(&mut self, model: &Model, scalar: ScalarType) -> Result<(), ShareError> {
-        if model.working().basis().is_listed() {
+        if model.working().basis().is_listed() || model.working().way().stores_matrix() {
             self.add_stored();
             return Ok(());
         }

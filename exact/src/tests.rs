@@ -36,7 +36,20 @@ fn error_of<T: Scalar>(model: &Model, device: &Device, seed: u64) -> f64 {
     (worst / scale).max((dot - exact_dot).abs() / (scale * n as f64))
 }
 
+/// The matrix and the table of the same rows on the cores, unless it has more values than codes.
+fn check_stored(model: &Model) {
+    for storage in [MatrixStorage::Stored, MatrixStorage::Table] {
+        let model = model.clone().with_storage(storage).unwrap();
+        let made = model.hamiltonian(model.multiply(ScalarType::F64).unwrap(), &Device::cpu());
+        match made.err() {
+            None => assert!(error_of::<f64>(&model, &Device::cpu(), 9) < 1e-13, "{} {storage:?}", model.name()),
+            Some(error) => assert!(storage == MatrixStorage::Table && error.to_string().contains("values"), "{error}"),
+        }
+    }
+}
+
 fn check(model: &Model) {
+    check_stored(model);
     for device in devices() {
         let error = error_of::<f64>(model, &device, 7);
         assert!(error < 1e-13, "{} on {}: error {error:e}", model.name(), device.name());

@@ -1,9 +1,10 @@
 //! A way to multiply before it is planned for a model: whom it is for, and what it would take.
 
 use super::model::Model;
-use eigenforge_core::operator::OperatorError;
+use eigenforge_core::operator::{MatrixStorage, OperatorError};
 use eigenforge_product::{Fit, Multiply};
 use eigenforge_runtime::Device;
+use eigenforge_runtime::machine::Card;
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::exact::{CoefficientArguments, DiagonalPlan};
 use std::sync::Arc;
@@ -49,11 +50,6 @@ pub(super) trait Way: Sync {
         None
     }
 
-    /// Whether cards make a table of the places of elements once and keep it.
-    fn keeps_table(&self) -> bool {
-        false
-    }
-
     /// Whether only the matrix, once made, says what cards need of each other.
     fn stores_matrix(&self) -> bool {
         false
@@ -84,6 +80,21 @@ impl Request<'_> {
             diagonal.taken_out = 0.0;
         }
     }
+}
+
+/// The answer of a way that is for a model without a symmetry sector, unless another word of `storage` asks for a matrix.
+pub(super) fn fit_of_words(model: &Model) -> Fit {
+    match model.wanted_storage() {
+        MatrixStorage::Auto | MatrixStorage::Direct => Fit::Takes,
+        word @ (MatrixStorage::Stored | MatrixStorage::Table) => Fit::other_storage(word.word()),
+    }
+}
+
+/// The time of a multiply of f64 on an H200 that takes so many times its memory floor: x is read twice, y three times.
+pub(super) fn seconds_of_passes(model: &Model, times: f64) -> f64 {
+    const PASSES: f64 = 5.0;
+    let bytes = PASSES * ScalarType::F64.bytes() as f64 * model.dimension() as f64;
+    (times * bytes / Card::H200.memory_rate).max(Card::H200.launch_seconds)
 }
 
 /// Cards of a device that share vectors of so many elements. Without an answer of the driver all cards: more than is needed, and its

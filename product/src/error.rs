@@ -42,8 +42,11 @@ impl From<SparseError> for PrepareError {
 impl FamilyError for PrepareError {
     fn is_of_the_input(&self) -> bool {
         // What a sector or a device lacks of what a symmetry asks for.
-        let is_refused = matches!(self, PrepareError::Operator(OperatorError::Symmetry(_)));
-        is_refused || matches!(self, PrepareError::Layout(LayoutError::Asymmetric(_)))
+        matches!(
+            self,
+            PrepareError::Operator(OperatorError::Symmetry(_) | OperatorError::TooManyValues { .. })
+                | PrepareError::Layout(LayoutError::Asymmetric(_) | LayoutError::ManyValues)
+        )
     }
 
     fn device(&self) -> Option<&DeviceError> {

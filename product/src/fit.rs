@@ -7,14 +7,16 @@ pub enum Fit {
     Takes,
     /// It is for those of this kind, but not for this one, with the reason.
     Refuses(String),
+    /// It could be taken, but another was asked for, with the reason.
+    Declines(String),
     /// It is for those of another kind.
     Foreign,
 }
 
 impl Fit {
-    /// The refusal of a way where this word of `storage` asks for another.
+    /// The answer of a way where this word of `storage` asks for another.
     pub fn other_storage(word: &str) -> Fit {
-        Fit::Refuses(format!("storage = \"{word}\" was asked for"))
+        Fit::Declines(format!("storage = \"{word}\" was asked for"))
     }
 
     /// The answer of a way that is for a model if it has rows of it; else why it has none.

@@ -62,5 +62,5 @@ pub use rank::{RankRows, RankRowsOf};
 pub use received::Received;
 pub use several::SeveralPlans;
 pub use solve::{Diagonalisable, Diagonalisation, Eigenproblem, Eigenstates, LevelPartners, RealImage, SetUp};
-pub use stored::{STORED, StoredHamiltonian};
+pub use stored::{STORED, StoredHamiltonian, TABLE};
 pub use traffic::Traffic;

@@ -149,6 +149,14 @@ impl RankEngine {
 
 impl ProductEngine for RankEngine {}
 
+impl RankEngine {
+    /// This rank's share of y; returns its part of x·y.
+    fn own_part<T: Scalar>(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
+        self.shares.check(x, y)?;
+        T::choose::<RowsOfType<'_>>(&*self.rows, &*self.rows).apply(&self.shares, x, y)
+    }
+}
+
 impl<T: Scalar> LinearOperator<T> for RankEngine {
     fn dimension(&self) -> usize {
         self.about.0
@@ -160,9 +168,12 @@ impl<T: Scalar> LinearOperator<T> for RankEngine {
 
     /// x·y is the same on all ranks.
     fn apply(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<f64, DeviceError> {
-        self.shares.check(x, y)?;
-        let part = T::choose::<RowsOfType<'_>>(&*self.rows, &*self.rows).apply(&self.shares, x, y)?;
+        let part = self.own_part(x, y)?;
         self.shares.added_up(part)
+    }
+
+    fn multiply(&self, x: &Vector<T>, y: &mut Vector<T>) -> Result<(), DeviceError> {
+        self.own_part(x, y).map(drop)
     }
 
     fn diagonal(&self) -> Option<ElementFunction> {

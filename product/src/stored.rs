@@ -26,6 +26,9 @@ use std::sync::{Arc, OnceLock};
 /// The name of the way of a stored matrix in plans and reports.
 pub const STORED: &str = "stored matrix";
 
+/// The name of the way of a table of columns with codes of their values.
+pub const TABLE: &str = "table of partners";
+
 /// The multiply of a stored H.
 #[derive(Clone)]
 pub struct StoredHamiltonian {
@@ -34,6 +37,8 @@ pub struct StoredHamiltonian {
     elements: OnceLock<Arc<Csr>>,
     /// What makes them; cores multiply many such rows coded where their values are few.
     rows: Option<MadeRows>,
+    /// Whether each element is a column with a code of its value, on every device and whatever the size.
+    is_table: bool,
     wish: FormatRequest,
     /// What formats are ranked for; without it the device where it runs, and an H200 where it is shown.
     target: Option<Target>,
@@ -53,6 +58,7 @@ impl StoredHamiltonian {
             name: name.into(),
             elements: OnceLock::from(Arc::new(elements)),
             rows: None,
+            is_table: false,
             wish: FormatRequest { scalar, ..FormatRequest::default() },
             target: None,
             layout: None,
@@ -66,6 +72,13 @@ impl StoredHamiltonian {
     pub fn from_rows(name: &str, rows: MadeRows, scalar: ScalarType) -> StoredHamiltonian {
         let empty = Csr::new(vec![0], Vec::new(), Vec::new()).unwrap_or_else(|error| unreachable!("{error}"));
         StoredHamiltonian { elements: OnceLock::new(), rows: Some(rows), ..StoredHamiltonian::new(name, empty, scalar) }
+    }
+
+    /// The same as a table: every element is a column with a code of its value. A matrix with more values than codes is refused when it is
+    /// placed on a device.
+    #[must_use]
+    pub fn as_table(self) -> StoredHamiltonian {
+        StoredHamiltonian { is_table: true, ranking: Arc::default(), plan: OnceLock::new(), ..self }
     }
 
     /// The same in a format that is asked for, or the best one, of a target.
@@ -109,7 +122,8 @@ impl StoredHamiltonian {
     }
 
     fn ranking_for(&self, target: Target) -> FormatRanking {
-        FormatRanking::new(self.elements(), &RowStatistics::new(self.elements()), target, self.wish)
+        let ranking = if self.is_table { FormatRanking::coded } else { FormatRanking::new };
+        ranking(self.elements(), &RowStatistics::new(self.elements()), target, self.wish)
     }
 
     fn ranking(&self) -> &FormatRanking {
@@ -190,7 +204,7 @@ impl Multiply for StoredHamiltonian {
     }
 
     fn way_name(&self) -> &'static str {
-        STORED
+        if self.is_table { TABLE } else { STORED }
     }
 
     fn scalar(&self) -> ScalarType {
@@ -239,13 +253,16 @@ impl Multiply for StoredHamiltonian {
 
     /// On cores rows that are coded as they are made.
     fn replacement(&self, device: &Device) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
-        if device.runs_kernels() || self.elements.get().is_some() {
-            return Ok(None);
-        }
-        let Some(coded) = self.rows.as_ref().and_then(MadeRows::coded) else { return Ok(None) };
+        let Some(rows) = self.rows.as_ref().filter(|_| !device.runs_kernels()) else { return Ok(None) };
+        let coded = match self.is_table {
+            true => Some(rows.coded_always()?),
+            false if self.elements.get().is_some() => None,
+            false => rows.coded_where_it_pays(),
+        };
+        let Some(coded) = coded else { return Ok(None) };
         let norm = coded.largest_row_sum();
         let rows = CoreRows::Coded(Arc::new(coded));
-        Ok(Some(Arc::new(CoresMultiply { norm, cost: rows.cost(), rows, shape: STORED })))
+        Ok(Some(Arc::new(CoresMultiply { norm, cost: rows.cost(), rows, shape: self.way_name() })))
     }
 
     fn norm_bounds(&self) -> NormBounds {

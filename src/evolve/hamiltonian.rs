@@ -260,7 +260,7 @@ pub(super) fn driven_model(
     let models = operators.into_iter().map(|operator| {
         let operator = operator.on_kinds(&kinds).on_lattice(&file.lattice);
         let operator = forbidden.iter().fold(operator, |operator, states| operator.forbid(states));
-        Model::new(operator, sector.clone())
+        Model::new(operator, sector.clone())?.with_storage(file.solve.storage())
     });
     let models = models.collect::<Result<Vec<Model>, _>>()?;
     let driven = DrivenModel::new(models, coefficients)?;

@@ -25,6 +25,15 @@ const NOT_OF_CHAINS: [(&str, &str); 7] = [
     ("states", "the lowest states that are wanted are `targets` of [dmrg]"),
 ];
 
+/// Why a format has no place beside some words of `storage`.
+pub(super) const NEEDLESS_FORMAT: &str =
+    "a format is of a stored matrix, which these products have not: leave one of both out";
+
+/// Whether there is a format of a matrix that is not stored.
+pub(super) fn has_needless_format(spec: &CiSpec) -> bool {
+    spec.format.is_some() && matches!(spec.storage, Storage::Direct | Storage::Table)
+}
+
 /// Reads `[ci]`; also its `states`, if they are given. Beside [dmrg] it is about a chain of orbitals.
 pub(super) fn read(section: Section<'_>, is_chain: bool) -> Option<(CiSpec, Option<usize>)> {
     for (key, why) in NOT_OF_CHAINS.into_iter().filter(|(key, _)| is_chain && section.has(key)) {
@@ -55,9 +64,8 @@ pub(super) fn read(section: Section<'_>, is_chain: bool) -> Option<(CiSpec, Opti
         let why = "the list says which orbitals are active, and so which are frozen";
         section.problem(key, Wrong::Conflict { key, other: "active", why });
     }
-    if spec.format.is_some() && matches!(spec.storage, Storage::Direct | Storage::Table) {
-        let why = "a format is of a stored matrix, which these products have not: leave one of both out";
-        section.problem("format", Wrong::Conflict { key: "format", other: "storage", why });
+    if has_needless_format(&spec) {
+        section.problem("format", Wrong::Conflict { key: "format", other: "storage", why: NEEDLESS_FORMAT });
     }
     if spec.density && !spec.averages {
         let why = "density matrices are averages";

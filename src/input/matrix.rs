@@ -278,6 +278,10 @@ impl MatrixFile {
                 let why = "matrices are multiplied in f64 only; leave `precision` out";
                 problems.add(keys.place("solve"), Wrong::Conflict { key: "precision", other: "a matrix", why });
             }
+            if solve.storage.is_some() {
+                let why = "the elements of a file are stored as they are: leave `storage` out";
+                problems.add(keys.place("solve"), Wrong::Conflict { key: "storage", other: "a matrix", why });
+            }
             let output = keys.open("output").map_or_else(OutputSpec::default, solve::read_output);
             keys.finish("section", |_| None);
             Some((solve, output))

@@ -416,9 +416,12 @@ impl CiFile {
             &["model", "lattice", "sector", "symmetry", "dmrg", "su3", "entanglement", "thermal", "evolve"],
             why,
         );
-        let (mut ci, states) = file.open("ci").and_then(|section| ci::read(section, false))?;
+        let section = file.open("ci");
+        let has_storage = section.as_ref().is_some_and(|section| section.has("storage"));
+        let (mut ci, states) = section.and_then(|section| ci::read(section, false))?;
         let solve = file.open("solve");
         let own = solve.as_ref().is_some_and(|section| section.has("states"));
+        let storage_place = solve.as_ref().map_or(0..0, |section| section.place("storage"));
         let mut solve = solve.map_or_else(SolveSpec::default, |section| solve::read(section, problems));
         if let Some(states) = states {
             if own && (solve.all || states != solve.states) {
@@ -426,6 +429,12 @@ impl CiFile {
                 problems.add(file.place("ci"), Wrong::Conflict { key: "ci.states", other: "solve.states", why });
             }
             solve.states = states;
+        }
+        solve.share_storage(("[ci]", has_storage.then_some(ci.storage)), storage_place.clone(), problems);
+        ci.storage = solve.storage();
+        if !has_storage && ci::has_needless_format(&ci) {
+            problems
+                .add(storage_place, Wrong::Conflict { key: "storage", other: "ci.format", why: ci::NEEDLESS_FORMAT });
         }
         let observables = file
             .open("observables")
@@ -646,8 +655,11 @@ impl ModelFile {
             symmetry.take().into_iter().for_each(|draft| draft.refuse(problems, "dmrg", why));
         }
         let solve_section = file.open("solve");
-        let states_place = solve_section.as_ref().map_or(0..0, |section| section.place("states"));
-        let solve = solve_section.map_or_else(SolveSpec::default, |section| solve::read(section, problems));
+        let [states_place, storage_place] =
+            ["states", "storage"].map(|key| solve_section.as_ref().map_or(0..0, |section| section.place(key)));
+        let mut solve = solve_section.map_or_else(SolveSpec::default, |section| solve::read(section, problems));
+        let of_symmetry = symmetry.as_ref().and_then(symmetry::Draft::storage);
+        solve.share_storage(("[symmetry]", of_symmetry), storage_place, problems);
         let observables = file
             .open("observables")
             .map_or_else(ObservablesSpec::default, |section| observables::collect(section, problems));

@@ -73,6 +73,7 @@ impl ModelFile {
             _ => self.operator(),
         };
         let model = Model::new(operator, self.sector.clone())?.named(&self.problem_name());
+        let model = model.with_storage(self.solve.storage())?;
         match &self.symmetry {
             Some(symmetry) => model.symmetry(symmetry),
             None => Ok(model),

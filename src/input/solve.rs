@@ -4,9 +4,11 @@
 
 use super::problem::Wrong;
 use super::section::{Problems, Section};
+use crate::operator::MatrixStorage;
 use eigenforge_runtime::solvers::{Preconditioner, SolveOptions, Solver, SpectrumPart, Start};
 use eigenforge_templates::ScalarType;
 use serde::Serialize;
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// The words of `solver` in a model file and of `--solver`; `None` is "auto", which chooses by dimension and number of states.
@@ -61,12 +63,33 @@ pub struct SolveSpec {
     pub precision: ScalarType,
     /// `certify`: look for missed members of each level's multiplet afterwards; true unless given.
     pub certify: bool,
+    /// `storage`: how H is multiplied, if it is given here, in `[symmetry]` or in `[ci]`.
+    pub storage: Option<MatrixStorage>,
 }
 
 impl SolveSpec {
     /// The least tolerance that its vectors allow.
     pub fn least_tolerance(&self) -> f64 {
         if self.precision == ScalarType::F32 { FINEST_IN_F32 } else { 0.0 }
+    }
+
+    /// How H is multiplied; "auto" unless given.
+    pub(crate) fn storage(&self) -> MatrixStorage {
+        self.storage.unwrap_or_default()
+    }
+
+    /// Takes the word of another section too, which must be the same.
+    pub(super) fn share_storage(
+        &mut self,
+        (other, word): (&'static str, Option<MatrixStorage>),
+        place: Range<usize>,
+        problems: &Problems,
+    ) {
+        if word.is_some_and(|word| self.storage.is_some_and(|own| own != word)) {
+            let why = "the other section has another word for how H is multiplied: give it once";
+            problems.add(place, Wrong::Conflict { key: "storage", other, why });
+        }
+        self.storage = self.storage.or(word);
     }
 
     /// As the solvers take it.
@@ -178,6 +201,7 @@ impl Default for SolveSpec {
             preconditioner: Preconditioner::None,
             precision: ScalarType::F64,
             certify: true,
+            storage: None,
         }
     }
 }
@@ -233,6 +257,7 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> SolveSpec {
             .map_or(default.preconditioner, |choice| choice.value),
         precision,
         certify: section.flag("certify").unwrap_or(default.certify),
+        storage: section.choice("storage", &MatrixStorage::WORDS).map(|word| word.value),
     };
     if let Some((key, other, why)) = spec.refusal() {
         section.problem(key, Wrong::Conflict { key, other, why });

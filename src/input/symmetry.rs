@@ -15,6 +15,8 @@ use std::ops::Range;
 /// The section as read.
 pub(super) struct Draft {
     symmetry: Symmetry,
+    /// How H is multiplied, if it is given.
+    storage: Option<MatrixStorage>,
     /// Whether all keys are "none".
     none: bool,
     /// The place of the section and of its keys.
@@ -64,19 +66,23 @@ pub(super) fn read(section: Section<'_>, problems: &Problems) -> Option<Draft> {
             symmetry = symmetry.generator(&permutation.value, character);
         }
     }
-    if let Some(storage) = section.choice("storage", &MatrixStorage::WORDS) {
-        symmetry = symmetry.storage(storage.value);
-    }
+    let storage = section.choice("storage", &MatrixStorage::WORDS).map(|storage| storage.value);
+    symmetry = symmetry.storage(storage.unwrap_or_default());
     let places = KEYS.into_iter().map(|key| (key, section.place(key)));
     let places = places.chain([("symmetry", section.span.clone())]).collect();
     section.finish("key", |_| None);
-    (problems.len() == before).then_some(Draft { none: nones > 0 && !symmetry.has_generator(), symmetry, places })
+    (problems.len() == before).then_some(Draft {
+        none: nones > 0 && !symmetry.has_generator(),
+        symmetry,
+        storage,
+        places,
+    })
 }
 
 /// Reads `exchange` of `[sector]`, which is that of `[symmetry]`: the symmetry with both, and the eigenvalue twice is refused.
 pub(super) fn with_exchange_of(sector: &Section<'_>, symmetry: Option<Draft>, problems: &Problems) -> Option<Draft> {
     let Some(sign) = sector.integer("exchange") else { return symmetry };
-    let Draft { symmetry, mut places, .. } = match symmetry {
+    let Draft { symmetry, storage, mut places, .. } = match symmetry {
         Some(draft) if draft.symmetry.has_exchange() => {
             let why = "[symmetry] has it already: give it once";
             problems.add(sign.span, Wrong::Conflict { key: "exchange", other: "[symmetry]", why });
@@ -85,12 +91,12 @@ pub(super) fn with_exchange_of(sector: &Section<'_>, symmetry: Option<Draft>, pr
         Some(draft) => draft,
         None => {
             let places = vec![("symmetry", sector.place("exchange"))];
-            Draft { symmetry: Symmetry::new(), none: false, places }
+            Draft { symmetry: Symmetry::new(), storage: None, none: false, places }
         }
     };
     places.retain(|(key, _)| *key != "exchange");
     places.insert(0, ("exchange", sector.place("exchange")));
-    Some(Draft { symmetry: symmetry.exchange(sign.value), none: false, places })
+    Some(Draft { symmetry: symmetry.exchange(sign.value), storage, none: false, places })
 }
 
 /// One whole number, or a list of them.
@@ -111,6 +117,11 @@ fn character(generator: &Section<'_>) -> Option<Complex64> {
 }
 
 impl Draft {
+    /// How H is multiplied, if it is given.
+    pub(super) fn storage(&self) -> Option<MatrixStorage> {
+        self.storage
+    }
+
     /// Whether there is no symmetry, which only "none" says.
     pub(super) fn is_none(&self) -> bool {
         self.none

@@ -85,11 +85,12 @@ impl PlanDetails for LatticePlan {
     }
 }
 
-/// How the states of a model are listed and its H is stored, a line each; `None` where neither is.
+/// How the states of a model are listed and its matrix is made, a line each; `None` where neither is.
 fn listed(model: &Model) -> Option<String> {
     let (elements, bytes) = model.stored_elements()?;
     let states = match model.symmetry_text() {
         Some(symmetry) => format!("symmetry {symmetry}\n"),
+        None if !model.basis().is_listed() => String::new(),
         None => format!(
             "states   of {} bits, more than the 64 of generated multiplies: all {} are listed\n",
             model.basis().word().bits(),

@@ -44,7 +44,7 @@ pub(super) fn partners(
             left_out += 1;
             continue;
         }
-        let plain = Model::new(file.operator(), Sector::Charges(charges))?;
+        let plain = Model::new(file.operator(), Sector::Charges(charges))?.with_storage(file.solve.storage())?;
         let sector = match (symmetry, k) {
             (Some(symmetry), Some(k)) => plain.symmetry(&symmetry.clone().k(&k))?,
             (Some(symmetry), None) => plain.symmetry(symmetry)?,

@@ -9,7 +9,7 @@ use crate::basis::Sector;
 use crate::exact::Model;
 use crate::input::{Family, ModelFile};
 use crate::lattice::Momenta;
-use crate::operator::{Charge, Operator, OperatorError, SiteKind, Symmetry};
+use crate::operator::{Charge, MatrixStorage, Operator, OperatorError, SiteKind, Symmetry};
 use num_complex::Complex64;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,6 +41,8 @@ type Place = (Vec<(Charge, i64)>, Option<Vec<i64>>);
 #[derive(Debug)]
 pub(crate) struct EnsembleSectors {
     operator: Operator,
+    /// How H is multiplied.
+    storage: MatrixStorage,
     /// Sectors of charges with their states.
     plain: BTreeMap<Vec<(Charge, i64)>, (Member, u128)>,
     joins: Joins,
@@ -131,7 +133,8 @@ impl EnsembleSectors {
         let joins = Joins::new(&operator, &observed, is_of_momentum);
         let has_spins = kinds.iter().any(|kind| kind.has_sz());
         let states = operator.dimension(&fixed).unwrap_or(u128::MAX);
-        Ok(EnsembleSectors { operator, plain, joins, momenta, lattice, has_sz: has_sz && has_spins, has_spins, states })
+        let (has_sz, storage) = (has_sz && has_spins, file.solve.storage());
+        Ok(EnsembleSectors { operator, storage, plain, joins, momenta, lattice, has_sz, has_spins, states })
     }
 
     /// The same with each sector by itself: an operator leads from those that a symmetry joins to others.
@@ -208,6 +211,7 @@ impl EnsembleSectors {
     /// A sector that is too large.
     pub(crate) fn model(&self, sector: &JoinedSectors) -> Result<Option<Model>, OperatorError> {
         let plain = Model::new(self.operator.clone(), Sector::Charges(sector.charges.clone()))?;
+        let plain = plain.with_storage(self.storage)?;
         match &sector.momentum {
             Some(k) => plain.in_momentum(k),
             None => Ok(Some(plain)),

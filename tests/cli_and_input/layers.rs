@@ -80,8 +80,8 @@ const LARGEST_CIRCLES: [(&str, usize); 13] = [
 /// lowers the number.
 const MOST_REACHED: [(&str, Surface); 11] = [
     ("src", Surface { names: 211, members: 862 }),
-    ("core/src", Surface { names: 149, members: 489 }),
-    ("product/src", Surface { names: 94, members: 301 }),
+    ("core/src", Surface { names: 149, members: 490 }),
+    ("product/src", Surface { names: 95, members: 303 }),
     ("exact/src", Surface { names: 63, members: 254 }),
     ("ci/src", Surface { names: 78, members: 336 }),
     ("dmrg/src", Surface { names: 78, members: 566 }),
@@ -444,7 +444,8 @@ const WAYS: [(&str, Ways, &[&str]); 2] = [
             ("PartnersWay", "PartnerRows", "exact/src/symmetric/partners"),
             ("StringsWay", "StringRows", "exact/src/symmetric/strings"),
             ("PairsWay", "PairRows", "exact/src/symmetric/pairs"),
-            ("StoredWay", "StoredHamiltonian", "exact/src/stored.rs"),
+            ("TableWay", "StoredHamiltonian", "exact/src/stored"),
+            ("StoredWay", "StoredHamiltonian", "exact/src/stored"),
         ],
         // The table of partners is made of the rows by orbits.
         &[

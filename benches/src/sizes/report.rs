@@ -32,8 +32,10 @@ pub struct SizeTime {
     pub dimension: usize,
     /// The plan's shape.
     pub strategy: String,
-    /// Median.
+    /// With x·y, median.
     pub milliseconds: f64,
+    /// Of y alone, median.
+    pub alone_milliseconds: f64,
     /// Smallest.
     pub best_milliseconds: f64,
     /// A vector's share of four multiplies at once, median; nothing where eight vectors do not fit.
@@ -48,7 +50,7 @@ pub struct SizeTime {
     pub vendor_milliseconds: Option<f64>,
     /// The same over the floor.
     pub vendor_of_floor: Option<f64>,
-    /// Theirs over ours.
+    /// Theirs over ours of y alone, which is what they make.
     pub faster: Option<f64>,
 }
 
@@ -130,12 +132,12 @@ impl fmt::Display for SizesBench {
         writeln!(f)?;
         writeln!(
             f,
-            "| {:<9} | {:>13} | {:>10} | {:>10} | {:>19} | {:>8} | {:>13} | strategy |",
-            "sector", "dimension", "ms", "one of 4", "floor, ms", "of floor", "over cuSPARSE"
+            "| {:<9} | {:>13} | {:>10} | {:>10} | {:>10} | {:>19} | {:>8} | {:>13} | strategy |",
+            "sector", "dimension", "ms", "y alone", "one of 4", "floor, ms", "of floor", "over cuSPARSE"
         )?;
         let rule = |f: &mut fmt::Formatter<'_>, width: usize| write!(f, "{:->width$}|", ":");
         write!(f, "|{:-<11}|", "")?;
-        [15, 12, 12, 21, 10, 15].into_iter().try_for_each(|width| rule(f, width))?;
+        [15, 12, 12, 12, 21, 10, 15].into_iter().try_for_each(|width| rule(f, width))?;
         writeln!(f, "----------|")?;
         for size in &self.sizes {
             let faster = size.faster.map_or(String::new(), |faster| format!("{faster:.2} x"));
@@ -143,10 +145,11 @@ impl fmt::Display for SizesBench {
             let floor = format!("{:.4} {:>6}", size.floor_milliseconds, size.limit);
             writeln!(
                 f,
-                "| {:<9} | {:>13} | {:>10.4} | {four:>10} | {floor:>19} | {:>6.2} x | {faster:>13} | {} |",
+                "| {:<9} | {:>13} | {:>10.4} | {:>10.4} | {four:>10} | {floor:>19} | {:>6.2} x | {faster:>13} | {} |",
                 size.case,
                 grouped(size.dimension as u128),
                 size.milliseconds,
+                size.alone_milliseconds,
                 size.of_floor,
                 size.strategy
             )?;
@@ -182,6 +185,7 @@ pub(super) mod tests {
             dimension,
             strategy: "tiles".into(),
             milliseconds: of_floor,
+            alone_milliseconds: of_floor,
             best_milliseconds: of_floor,
             of_four_milliseconds: Some(0.5 * of_floor),
             floor_milliseconds: 1.0,

@@ -419,6 +419,24 @@ pub enum OperatorError {
         /// Free bytes of host memory.
         free: u64,
     },
+    /// Elements of listed states in a multiply without a matrix.
+    #[error(
+        "storage = \"direct\" makes the elements of H from state words of 64 bits at most, and these have {bits}; there are \"auto\", \"stored\" and \"table\""
+    )]
+    DirectNeedsShortWords {
+        /// Bits of a state word.
+        bits: u32,
+    },
+    /// Elements with more values than a table has codes.
+    #[error(
+        "storage = \"table\" keeps the column of each element of H with a code of its value, in 32 bits together: for {rows} columns at most {most} distinct values beside the diagonal, and H has more; there are \"auto\" and \"stored\""
+    )]
+    TooManyValues {
+        /// Rows of the matrix.
+        rows: usize,
+        /// Most distinct values.
+        most: usize,
+    },
     /// The dimension overflows 64 bits, or its tables would not fit.
     #[error(
         "the sector has about {dimension:.3e} states, more than can be indexed here; fix more charges, use a smaller lattice, or DMRG (a section [dmrg] in a model file, eigenforge::dmrg in Rust)"

@@ -13,7 +13,7 @@ pub enum MatrixStorage {
     Stored,
     /// Without a matrix: elements are computed in each multiply.
     Direct,
-    /// Without a matrix: a card makes a table of its elements once, or of their places alone, and keeps it.
+    /// As a table, made once: of the elements that a card computes, or of their places with codes of their values.
     Table,
 }
 
@@ -25,4 +25,9 @@ impl MatrixStorage {
         ("direct", MatrixStorage::Direct),
         ("table", MatrixStorage::Table),
     ];
+
+    /// Its name in model files.
+    pub fn word(self) -> &'static str {
+        MatrixStorage::WORDS.iter().find(|(_, storage)| *storage == self).map_or("auto", |(word, _)| word)
+    }
 }

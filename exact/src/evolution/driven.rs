@@ -81,7 +81,7 @@ impl Model {
     fn in_group(&self, group: SymmetryGroup, symmetry: &Symmetry) -> Result<Model, OperatorError> {
         let mut layout = SiteLayout::new(&self.site_kinds());
         self.operator().forbidden().iter().for_each(|states| layout.forbid(states));
-        let made = self.in_sector(group, layout, symmetry.wanted_storage(), false)?;
+        let made = self.in_sector(group, layout, self.storage_with(symmetry.wanted_storage())?, false)?;
         Ok(made.named(&format!("{}_symmetric", self.name())))
     }
 }

@@ -19,7 +19,7 @@ use super::cpu::{self, Blocks, ByRows};
 use super::model::Model;
 use super::norm;
 use super::structure::{Moves, sizes_of};
-use super::way::{Request, Way};
+use super::way::{Request, Way, fit_of_words, seconds_of_passes};
 use eigenforge_core::basis::{LinTables, Sector};
 use eigenforge_core::operator::OperatorError;
 use eigenforge_product::{
@@ -50,6 +50,10 @@ pub struct GeneralMultiply {
     particles: [u32; 2],
 }
 
+/// Parts of the memory floor that a multiply takes on an H200, where it has long vectors: of a row, and of each of its elements. Within a tenth of
+/// six lattices of `eigenforge bench spins` (docs/performance.md).
+const PASSES_OF_ELEMENTS: [f64; 2] = [0.9, 0.09];
+
 /// Models with terms of any kind on states that have ranks.
 pub(super) struct GeneralWay;
 
@@ -61,7 +65,7 @@ impl Way for GeneralWay {
     fn fit(&self, model: &Model) -> Fit {
         let bits = model.basis().word().bits();
         match &model.structure().moves {
-            Moves::General(_) => Fit::Takes,
+            Moves::General(_) => fit_of_words(model),
             Moves::Listed(terms) if terms.symmetric.is_none() && bits > u64::BITS => {
                 Fit::Refuses(format!("states of {bits} bits, of 64 that words of kernels have"))
             }
@@ -72,6 +76,12 @@ impl Way for GeneralWay {
     fn plan(&self, model: &Model, request: &Request<'_>) -> Result<Arc<dyn Multiply>, OperatorError> {
         let multiply = GeneralMultiply::new(model, request)?;
         Ok(Arc::new(multiply.unwrap_or_else(|| unreachable!("it is for this model"))))
+    }
+
+    fn forecast(&self, model: &Model) -> (u64, Option<f64>) {
+        let elements = model.about_elements() as f64 / model.dimension().max(1) as f64;
+        let passes = PASSES_OF_ELEMENTS[0] + PASSES_OF_ELEMENTS[1] * elements;
+        (self.table_bytes(model, ScalarType::F64, None), Some(seconds_of_passes(model, passes)))
     }
 
     /// Lin's tables and about what the lists of elements take; on the cores the tables of blocks too.

@@ -25,7 +25,7 @@ use super::cpu::Blocks;
 use super::model::Model;
 use super::norm;
 use super::structure::Moves;
-use super::way::{Request, Way};
+use super::way::{Request, Way, fit_of_words, seconds_of_passes};
 use eigenforge_core::basis::{Sector, count};
 use eigenforge_core::operator::{OperatorError, Transition, product_text, species_moves};
 use eigenforge_product::{
@@ -42,6 +42,9 @@ use transposed::Transposed;
 
 /// The name of this way in plans and reports.
 const NAME: &str = "Kronecker sum";
+
+/// Times its memory floor that a multiply takes on an H200: 4 × 4 sites with 7 and 7 electrons (`eigenforge bench hubbard`).
+const OF_FLOOR: f64 = 1.87;
 
 /// The multiply of a Kronecker sum.
 #[derive(Clone)]
@@ -67,7 +70,7 @@ impl Way for KroneckerWay {
         match model.sector() {
             Sector::Fermions { .. } => species_moves(model.operator()).map_or_else(
                 |product| Fit::Refuses(format!("{} acts on electrons of both spins", product_text(product))),
-                |_| Fit::Takes,
+                |_| fit_of_words(model),
             ),
             Sector::Spins { .. } | Sector::Charges(_) | Sector::Flavours(_) => Fit::Foreign,
         }
@@ -76,6 +79,10 @@ impl Way for KroneckerWay {
     fn plan(&self, model: &Model, request: &Request<'_>) -> Result<Arc<dyn Multiply>, OperatorError> {
         let multiply = KroneckerMultiply::new(model, request);
         Ok(Arc::new(multiply.unwrap_or_else(|| unreachable!("only fermions split into species"))))
+    }
+
+    fn forecast(&self, model: &Model) -> (u64, Option<f64>) {
+        (self.table_bytes(model, ScalarType::F64, None), Some(seconds_of_passes(model, OF_FLOOR)))
     }
 
     /// Packed neighbours.

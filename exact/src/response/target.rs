@@ -5,7 +5,7 @@
 
 use super::super::model::Model;
 use eigenforge_core::basis::Sector;
-use eigenforge_core::operator::{Charge, Operator, OperatorError, Product, Symmetry, SymmetryError};
+use eigenforge_core::operator::{Charge, MatrixStorage, Operator, OperatorError, Product, Symmetry, SymmetryError};
 use std::collections::BTreeMap;
 
 /// A sector with the part of an operator that leads there.
@@ -54,6 +54,11 @@ impl Model {
         let model = match Model::new(self.operator().clone(), sector) {
             Err(OperatorError::EmptySector { .. }) => return Ok(None),
             model => model?.named(self.name()),
+        };
+        // What is made without a matrix here may need one there.
+        let model = match self.wanted_storage() {
+            MatrixStorage::Direct => model,
+            storage => model.with_storage(storage)?,
         };
         momentum.map_or_else(|| Ok(Some(model.clone())), |k| model.in_momentum(k))
     }

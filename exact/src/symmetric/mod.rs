@@ -145,9 +145,13 @@ impl SymmetricSector {
     /// The group as kernels walk it; `None` where none does: words of more than 64 bits, states that are left out, groups that are not
     /// solvable.
     fn walk(&self) -> Option<&Walk> {
+        self.walk.get_or_init(|| self.has_kernel_words().then(|| walk(&self.group, self.layout())).flatten()).as_ref()
+    }
+
+    /// Whether its words are those of kernels: of 64 bits at most, none left out.
+    fn has_kernel_words(&self) -> bool {
         let layout = self.layout();
-        let walked = (1..=u64::BITS).contains(&layout.bits()) && layout.forbidden().is_empty();
-        self.walk.get_or_init(|| walked.then(|| walk(&self.group, layout)).flatten()).as_ref()
+        (1..=u64::BITS).contains(&layout.bits()) && layout.forbidden().is_empty()
     }
 
     /// The tables of the multiply by strings; `None` where words are not by species, or it is not for their terms.

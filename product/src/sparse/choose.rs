@@ -150,6 +150,35 @@ impl FormatRanking {
     /// The layouts compatible with the request, ordered by the model.
     pub fn new(matrix: &Csr, statistics: &RowStatistics, target: Target, wish: FormatRequest) -> FormatRanking {
         let shape = Shape { matrix, statistics, target, wish };
+        let mut candidates = shape.candidates();
+        if CodedRows::pays(matrix.bytes()) && Dictionary::new(matrix).is_some() {
+            candidates.extend(shape.with_codes(&candidates));
+        }
+        candidates.sort_by(|a, b| a.milliseconds.total_cmp(&b.milliseconds));
+        let least = if wish.format.is_none() { shape.retain_fitting(&mut candidates) } else { None };
+        let reason = reason(&candidates, wish, least.as_ref());
+        FormatRanking { candidates, reason }
+    }
+
+    /// Those with codes in place of values, which a matrix of many values has not: it is refused where it is stored.
+    pub fn coded(matrix: &Csr, statistics: &RowStatistics, target: Target, wish: FormatRequest) -> FormatRanking {
+        let shape = Shape { matrix, statistics, target, wish };
+        let mut candidates = shape.with_codes(&shape.candidates());
+        candidates.sort_by(|a, b| a.milliseconds.total_cmp(&b.milliseconds));
+        let reason = reason(&candidates, wish, None);
+        FormatRanking { candidates, reason }
+    }
+
+    /// The fastest by the model.
+    pub fn best(&self) -> &Candidate {
+        &self.candidates[0]
+    }
+}
+
+impl Shape<'_> {
+    /// The layouts of the request, columns beside values.
+    fn candidates(&self) -> Vec<Candidate> {
+        let (shape, wish) = (self, self.wish);
         let allowed = |name: FormatName| wish.format.is_none_or(|format| format == name);
         let mut candidates = vec![];
         if allowed(FormatName::Hybrid) {
@@ -175,20 +204,12 @@ impl FormatRanking {
             // No window is worth it: the part after no windows is the whole matrix.
             candidates.push(shape.single(Format::Panels { width: 0, windows: 0 }, StorageKind::SlicedEll));
         }
-        if CodedRows::pays(matrix.bytes()) && Dictionary::new(matrix).is_some() {
-            let whole = candidates.iter().filter(|candidate| !candidate.layout.is_half());
-            let coded: Vec<Candidate> = whole.map(|candidate| shape.coded(candidate)).collect();
-            candidates.extend(coded);
-        }
-        candidates.sort_by(|a, b| a.milliseconds.total_cmp(&b.milliseconds));
-        let least = if wish.format.is_none() { shape.retain_fitting(&mut candidates) } else { None };
-        let reason = reason(&candidates, wish, least.as_ref());
-        FormatRanking { candidates, reason }
+        candidates
     }
 
-    /// The fastest by the model.
-    pub fn best(&self) -> &Candidate {
-        &self.candidates[0]
+    /// The same with codes in place of values; none of half of a matrix.
+    fn with_codes(&self, candidates: &[Candidate]) -> Vec<Candidate> {
+        candidates.iter().filter(|candidate| !candidate.layout.is_half()).map(|whole| self.coded(whole)).collect()
     }
 }
 

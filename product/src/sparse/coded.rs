@@ -100,6 +100,27 @@ impl CodedRows {
         (slots as f64 <= PADDED * made.elements as f64 + (LANES * LANES) as f64).then_some(made)
     }
 
+    /// The same however uneven rows are; `None` where there are too many values.
+    pub(crate) fn uneven(
+        dimension: usize,
+        rows: Range<usize>,
+        row_length: f64,
+        row_of: impl Fn(usize, &mut Vec<(u32, f64)>) + Sync,
+    ) -> Option<CodedRows> {
+        CodedRows::padded(dimension, rows, row_length, None, row_of)
+    }
+
+    /// Codes beside the columns of a matrix of so many rows; the first is that of no element. `None` where columns leave none.
+    fn codes_beside(dimension: usize) -> Option<usize> {
+        let index_bits = usize::BITS - dimension.saturating_sub(1).leading_zeros();
+        Some(MOST_VALUES.min(1usize.checked_shl(u32::BITS.checked_sub(index_bits)?)?))
+    }
+
+    /// Most distinct values beside the diagonal of a matrix of so many rows.
+    pub(crate) fn most_values(dimension: usize) -> usize {
+        CodedRows::codes_beside(dimension).map_or(0, |codes| codes - 1)
+    }
+
     /// The same with rows as uneven as they are, or where pieces of rows have at most so many slots an element, about.
     fn padded(
         dimension: usize,
@@ -109,7 +130,7 @@ impl CodedRows {
         row_of: impl Fn(usize, &mut Vec<(u32, f64)>) + Sync,
     ) -> Option<CodedRows> {
         let index_bits = usize::BITS - dimension.saturating_sub(1).leading_zeros();
-        let most = MOST_VALUES.min(1usize.checked_shl(u32::BITS.checked_sub(index_bits)?)?);
+        let most = CodedRows::codes_beside(dimension)?;
         let piece_rows = (PIECE_SLOTS as f64 / row_length.max(1.0)) as usize;
         let piece_rows = piece_rows.clamp(LANES, PIECE_ROWS) / LANES * LANES;
         let (codes, too_many) = (Mutex::new(Codes::new()), AtomicBool::new(false));
@@ -183,7 +204,7 @@ impl CodedRows {
     /// Some of these rows alone.
     pub(crate) fn only(&self, rows: Range<usize>) -> CodedRows {
         let length = self.elements as f64 / self.rows.len().max(1) as f64;
-        let own = CodedRows::padded(self.dimension, rows, length, None, |row, elements| self.row(row, elements));
+        let own = CodedRows::uneven(self.dimension, rows, length, |row, elements| self.row(row, elements));
         own.unwrap_or_else(|| unreachable!("all rows have few values"))
     }
 

@@ -14,6 +14,8 @@ use std::sync::Arc;
 
 /// Non-zeros and rows of a task; fixed, so that sums do not depend on the number of threads.
 const TASK: u64 = 1 << 15;
+/// Elements up to which one core is sooner done than the others have begun; each takes about twice as long as a slot of coded rows.
+const ALONE: u64 = 1 << 17;
 
 /// Some rows of a matrix, as cores read them.
 #[derive(Clone)]
@@ -239,7 +241,12 @@ fn multiply<T: Scalar>(matrix: &Csr, tasks: &[usize], x: &[&[T]], y: &mut [&mut 
         }
         dots
     };
-    let of_tasks: Vec<[f64; MOST_VECTORS]> = shares.into_par_iter().map(task).collect();
+    let starts = matrix.row_start();
+    let elements = starts[tasks[tasks.len() - 1]] - starts[tasks[0]];
+    let of_tasks: Vec<[f64; MOST_VECTORS]> = match elements * x.len() as u64 <= ALONE {
+        true => shares.into_iter().map(task).collect(),
+        false => shares.into_par_iter().map(task).collect(),
+    };
     (0..x.len()).map(|v| of_tasks.iter().map(|dots| dots[v]).sum()).collect()
 }
 

@@ -85,7 +85,8 @@ pub enum LayoutError {
     HalfOfNumbers(NumberKind),
     /// Codes for more values than there are codes.
     #[error(
-        "the matrix has more distinct values than there are codes beside 32-bit columns; take a layout without codes"
+        "the matrix has more distinct values, those of the diagonal counted, than there are codes beside columns in 32 bits: 1,024 at \
+         most; store the values (storage = \"stored\" in a model file)"
     )]
     ManyValues,
     /// The plan contradicts itself.

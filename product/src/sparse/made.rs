@@ -52,14 +52,28 @@ impl MadeRows {
         self.dimension
     }
 
-    /// Those for cores; `None` of a small matrix, and where values are many, or rows uneven.
-    pub(crate) fn coded(&self) -> Option<CodedRows> {
-        if !CodedRows::pays(MadeRows::compressed_bytes(self.dimension as u64, self.elements)) {
-            return None;
-        }
+    /// Those for cores where they pay; `None` of a small matrix, and where values are many, or rows uneven.
+    pub(crate) fn coded_where_it_pays(&self) -> Option<CodedRows> {
+        let pays = CodedRows::pays(MadeRows::compressed_bytes(self.dimension as u64, self.elements));
+        pays.then(|| self.coded(false)).flatten()
+    }
+
+    /// Those for cores, however small the matrix is and uneven its rows are.
+    ///
+    /// # Errors
+    /// More values than codes.
+    pub(crate) fn coded_always(&self) -> Result<CodedRows, OperatorError> {
+        let (rows, most) = (self.dimension, CodedRows::most_values(self.dimension));
+        self.coded(true).ok_or(OperatorError::TooManyValues { rows, most })
+    }
+
+    fn coded(&self, may_be_uneven: bool) -> Option<CodedRows> {
         let _making = trace::span("set up", "matrix elements");
-        let length = self.elements as f64 / self.dimension.max(1) as f64;
-        CodedRows::new(self.dimension, 0..self.dimension, length, &*self.make)
+        let (rows, length) = (0..self.dimension, self.elements as f64 / self.dimension.max(1) as f64);
+        match may_be_uneven {
+            true => CodedRows::uneven(self.dimension, rows, length, &*self.make),
+            false => CodedRows::new(self.dimension, rows, length, &*self.make),
+        }
     }
 
     /// All of them, compressed.

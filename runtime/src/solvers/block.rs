@@ -201,7 +201,7 @@ impl<'a, T: Scalar> Block<'a, T> {
         let values = self.run.apply_block(self.operator, &x, &mut self.ax)?;
         values.iter().try_for_each(|v| self.run.finite(*v, iteration).map(drop))?;
         let p: Vec<&Vector<T>> = self.p[..self.directions].iter().collect();
-        self.run.apply_block(self.operator, &p, &mut self.ap[..self.directions])?;
+        self.run.multiply_block(self.operator, &p, &mut self.ap[..self.directions])?;
         let ax: Vec<&Vector<T>> = self.ax.iter().collect();
         let (a, b) = (self.run.algebra.gram(&x, &ax)?, self.run.algebra.gram(&x, &x)?);
         let ritz = rayleigh_ritz(&a, &b, x.len())?;

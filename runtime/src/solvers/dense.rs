@@ -63,7 +63,7 @@ fn residuals<T: Scalar>(
     let mut scratch = operator.device().zeros::<T>(operator.dimension())?;
     let mut residuals = Vec::with_capacity(values.len());
     for (value, vector) in values.iter().zip(vectors) {
-        run.apply(operator, vector, &mut scratch)?;
+        run.multiply(operator, vector, &mut scratch)?;
         residuals.push(run.algebra.residual(&mut scratch, vector, *value)?.sqrt());
     }
     Ok(residuals)

@@ -232,7 +232,7 @@ impl<'a, T: Scalar> State<'a, T> {
         let value = self.run.apply(self.operator, &self.x, &mut self.ax)?;
         self.run.finite(value, iteration)?;
         if self.has_p {
-            self.run.apply(self.operator, &self.p, &mut self.ap)?;
+            self.run.multiply(self.operator, &self.p, &mut self.ap)?;
         }
         let (beta, theta) = (1.0 / self.products.xx.sqrt(), value / self.products.xx);
         let mut scalars = vec![beta, theta];

@@ -119,6 +119,19 @@ impl<'a, T: Scalar> Run<'a, T> {
         Ok(operator.apply_block(x, y)?)
     }
 
+    /// The same without x_j·y_j.
+    pub(super) fn multiply_block(
+        &self,
+        operator: &dyn LinearOperator<T>,
+        x: &[&Vector<T>],
+        y: &mut [Vector<T>],
+    ) -> Result<(), SolveError> {
+        self.multiplies.set(self.multiplies.get() + x.len());
+        let mut multiply = operator.device().span("solver", "multiply");
+        multiply.note("vectors", x.len());
+        Ok(operator.multiply_block(x, y)?)
+    }
+
     /// Detects NaN coefficients, which would look like slow convergence.
     pub(super) fn finite(&self, value: f64, iteration: usize) -> Result<f64, SolveError> {
         if value.is_finite() { Ok(value) } else { Err(SolveError::NotFinite { value, iteration }) }

@@ -44,7 +44,7 @@ pub use kronecker::{Hop, KroneckerPlan, SpeciesPlan};
 pub use launches::{AT_ONCE, NeighbourWords};
 pub use lists::ColumnLists;
 pub use pairs::{PairOrder, PairsPlan, PairsShape};
-pub use partners::{KeptRows, MOST_VALUES, PartnersPlan, SlotCodes};
+pub use partners::{KeptRows, MOST_VALUES, PartnersPlan, SlotCodes, gathered_milliseconds};
 pub use runs::RunTables;
 pub use shape::{DownShape, GeneralShape, GeneralStrategy, KroneckerShape, LONGEST_STAGED, Staging};
 pub use strings::StringsPlan;

@@ -47,6 +47,13 @@ const BYTES_A_NANOSECOND: f64 = 4000.0;
 /// (docs/notes/symmetry-sectors.md).
 const BYTES_OF_SECTORS: f64 = 12.0;
 
+/// Predicted milliseconds on an H200 of rows of so many bytes beside so many slots each, a slot with its bytes and the reals of x that it reads,
+/// in eights of bytes.
+pub fn gathered_milliseconds(rows: u64, row_bytes: f64, slots: f64, (slot_bytes, numbers): (f64, f64)) -> f64 {
+    let row = row_bytes + slots * (slot_bytes + BYTES_OF_SECTORS * numbers);
+    1e-6 * rows as f64 * row / BYTES_A_NANOSECOND
+}
+
 /// How a slot says which value its element has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SlotCodes {
@@ -169,9 +176,9 @@ impl PartnersPlan {
         let plan = &self.rows;
         let numbers = if plan.complex { 2.0 } else { 1.0 };
         let value = plan.scalar.bytes() as f64 / 8.0 * numbers;
-        let row = plan.row_cost().bytes + self.row_slots * (self.slot_bytes() as f64 + BYTES_OF_SECTORS * value);
+        let slot = (self.slot_bytes() as f64, value);
         let made = plan.predicted_milliseconds(plan.states - self.kept, self.row_slots);
-        [1e-6 * self.kept as f64 * row / BYTES_A_NANOSECOND, made]
+        [gathered_milliseconds(self.kept, plan.row_cost().bytes, self.row_slots, slot), made]
     }
 
     /// Blocks of rows that a block of `multiply` takes, one after the other. Blocks start in order: the rows that are at work at a time are

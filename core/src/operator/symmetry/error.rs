@@ -178,19 +178,14 @@ pub enum SymmetryError {
     TooManyStates { states: u64, complex: bool },
     /// Rows that no kernel makes.
     #[error(
-        "storage = \"direct\" needs state words of 64 bits at most (here {bits}), no [[forbid]], a group that is solvable and up to 1,024 elementary terms; leave it out for a stored matrix"
+        "storage = \"direct\" needs state words of 64 bits at most (here {bits}), no [[forbid]], a group that is solvable and up to 1,024 elementary terms; there are \"auto\", \"stored\" and \"table\""
     )]
     NotDirect { bits: u32 },
-    /// Rows that no kernel finds the places of.
+    /// Two words for one sector.
     #[error(
-        "storage = \"table\" needs state words of 64 bits at most (here {bits}), no [[forbid]], a group that is solvable, up to 1,024 elementary terms and fewer than 2,147,483,648 states, whose elements have up to 256 values; there are \"auto\", \"stored\" and \"direct\""
+        "storage = \"{other}\" and storage = \"{own}\" of the symmetry sector contradict each other; give one of them"
     )]
-    NoTable { bits: u32 },
-    /// A device that keeps no table.
-    #[error(
-        "storage = \"table\" needs GPUs of one process (or sim), and this is {device}; there are \"auto\", \"stored\" and \"direct\""
-    )]
-    TableElsewhere { device: String },
+    OtherStorage { own: &'static str, other: &'static str },
     /// A symmetry of a symmetry sector.
     #[error("the model is in a symmetry sector already ({symmetry}); give all generators at once")]
     Twice { symmetry: String },
@@ -213,9 +208,7 @@ impl SymmetryError {
             | SymmetryError::AddsTerm { generator, .. }
             | SymmetryError::ForbiddenNotInvariant { generator, .. }
             | SymmetryError::OtherSector { generator, .. } => generator,
-            SymmetryError::NotDirect { .. } | SymmetryError::NoTable { .. } | SymmetryError::TableElsewhere { .. } => {
-                return "storage";
-            }
+            SymmetryError::NotDirect { .. } | SymmetryError::OtherStorage { .. } => return "storage",
             SymmetryError::Frustrated { .. }
             | SymmetryError::SquareIsMinusOne { .. }
             | SymmetryError::NotBesideHoles { .. } => return "particle_hole",

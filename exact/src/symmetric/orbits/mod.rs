@@ -8,13 +8,14 @@ pub(crate) use averages::{averages, averages_on_device};
 
 use super::torus::Torus;
 use super::{SymmetricSector, Transition};
+use crate::matrix::MatrixTerms;
 use crate::model::Model;
 use crate::norm;
-use crate::stored;
+use crate::stored::matrix_of_terms;
 use crate::structure::{ListedTerms, by_flip, diagonal, sizes_of};
 use crate::way::{Request, Way, cards_for};
 use eigenforge_core::basis::{Basis, LinTables, OtherPart, StateLine};
-use eigenforge_core::operator::{DiagonalTerm, OperatorError, SiteLayout};
+use eigenforge_core::operator::{DiagonalTerm, MatrixStorage, OperatorError, SiteLayout};
 use eigenforge_product::ranks::{joined, part_range};
 use eigenforge_product::{
     CompileText, Fit, GeneratedKernels, HostProduct, HostRows, Multiply, MultiplyPlan, NormBounds, PrepareError,
@@ -159,6 +160,16 @@ impl SectorRows {
         (mean + LONGEST * variance.sqrt()).min(flips)
     }
 
+    /// The same H as a matrix, its states in the same order.
+    ///
+    /// # Errors
+    /// No room for the matrix.
+    pub(super) fn matrix(&self, storage: MatrixStorage) -> Result<Arc<dyn Multiply>, OperatorError> {
+        let HostOrbits { sector, basis, diagonal, shift } = &self.host;
+        let terms = ListedTerms { diagonal: diagonal.clone(), moves: Vec::new(), symmetric: Some(sector.clone()) };
+        matrix_of_terms(&self.plan.name, basis, MatrixTerms::Listed(terms), (self.plan.scalar, *shift), storage)
+    }
+
     /// Whether this device makes the rows, or a matrix is stored instead: on CPU cores, which are slower without, where it fits.
     pub(crate) fn are_made_on(&self, device: &Device) -> bool {
         let sector = &self.host.sector;
@@ -237,7 +248,11 @@ impl Way for OrbitsWay {
 
     fn fit(&self, model: &Model) -> Fit {
         let rows = || model.made_rows(ScalarType::F64);
-        model.symmetric().map_or(Fit::Foreign, |sector| sector.fit_of_rows(false, || Fit::takes_if(rows(), NO_WALK)))
+        match model.symmetric() {
+            None => Fit::Foreign,
+            Some(sector) if !sector.has_kernel_words() => Fit::Refuses(NO_WALK.into()),
+            Some(sector) => sector.fit_of_rows(false, || Fit::takes_if(rows(), NO_WALK)),
+        }
     }
 
     fn forecast(&self, model: &Model) -> (u64, Option<f64>) {
@@ -361,9 +376,7 @@ impl Multiply for SectorRows {
     }
 
     fn stored(&self) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
-        let HostOrbits { sector, basis, diagonal, shift } = &self.host;
-        let terms = ListedTerms { diagonal: diagonal.clone(), moves: Vec::new(), symmetric: Some(sector.clone()) };
-        stored::matrix_of_terms(&self.plan.name, basis, &terms, (self.plan.scalar, *shift)).map(Some)
+        self.matrix(MatrixStorage::Stored).map(Some)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! In: the rows of a sector by orbits ([`super::orbits`]), and how many bytes the table may take. Out: a multiply that reads the places of
 //! a row's elements from the table and makes the rows anew for which there is no room. Several cards share the rows, and each has a copy of
-//! x. On CPU cores and on ranks the multiply is that by orbits.
+//! x. On CPU cores and on ranks the multiply is that by orbits, or where a table was asked for by name one that the cores make.
 
 mod codes;
 mod tables;
@@ -13,10 +13,10 @@ use super::orbits::{NO_WALK, SectorRows};
 use crate::model::Model;
 use crate::way::{Request, SPARE, Way};
 use codes::Codes;
-use eigenforge_core::operator::{OperatorError, SymmetryError};
+use eigenforge_core::operator::{MatrixStorage, OperatorError};
 use eigenforge_core::words::{grouped, size};
 use eigenforge_product::{
-    CompileText, Fit, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Received,
+    CompileText, Fit, GeneratedKernels, HostProduct, Multiply, MultiplyPlan, NormBounds, PrepareError, Received, TABLE,
     Traffic,
 };
 use eigenforge_runtime::machine::Card;
@@ -28,9 +28,6 @@ use eigenforge_templates::{
 use std::any::Any;
 use std::sync::Arc;
 use tables::{kept_rows, partner_tables};
-
-/// The name of this way in plans and reports.
-const NAME: &str = "table of partners";
 
 /// Vectors that the smallest solver holds, where nobody says how many there are.
 const VECTORS: u64 = 3;
@@ -128,10 +125,10 @@ impl PartnersWay {
 
 impl Way for PartnersWay {
     fn name(&self) -> &'static str {
-        NAME
+        TABLE
     }
 
-    /// Where an H200 keeps at least half of the rows.
+    /// Where an H200 keeps at least half of the rows. What no card makes is for the cores.
     fn fit(&self, model: &Model) -> Fit {
         let fit = || {
             let Some(rows) = model.made_rows(ScalarType::F64) else { return Fit::Refuses(NO_WALK.into()) };
@@ -146,7 +143,11 @@ impl Way for PartnersWay {
             let [kept, all] = [rows.plan.kept, rows.plan.rows.states].map(|rows| grouped(rows.into()));
             Fit::Refuses(format!("an H200 has room for {kept} of its {all} rows, fewer than half"))
         };
-        model.symmetric().map_or(Fit::Foreign, |sector| sector.fit_of_rows(true, fit))
+        let Some(sector) = model.symmetric().filter(|sector| sector.has_kernel_words()) else { return Fit::Foreign };
+        match sector.fit_of_rows(true, fit) {
+            Fit::Refuses(_) if sector.asks_for_table() => Fit::Foreign,
+            fit => fit,
+        }
     }
 
     fn forecast(&self, model: &Model) -> (u64, Option<f64>) {
@@ -189,15 +190,22 @@ impl Way for PartnersWay {
         let [table, others] = [plan.predicted_bytes(plan.kept), plan.rows.device_bytes(1)].map(size);
         let [kept, made] = plan.predicted_milliseconds();
         let made = if plan.is_part() { format!(" and {made:.3} ms of rows made anew") } else { String::new() };
+        let elsewhere = match rows.asked {
+            true => "by a table that the cores make".into(),
+            false => super::OrbitsWay.words(model).unwrap_or_default(),
+        };
         Some(format!(
-            "on one card by {}: {table} on an H200 beside {others} of tables, {kept:.3} ms{made} a multiply; elsewhere {}",
+            "on one card by {}: {table} on an H200 beside {others} of tables, {kept:.3} ms{made} a multiply; elsewhere \
+             {elsewhere}",
             plan.shape(),
-            super::OrbitsWay.words(model).unwrap_or_default()
         ))
     }
+}
 
-    fn keeps_table(&self) -> bool {
-        true
+impl Model {
+    /// Whether the table of partners is one that cards make, whatever is chosen.
+    pub(crate) fn has_table_of_cards(&self) -> bool {
+        !matches!(PartnersWay.fit(self), Fit::Foreign)
     }
 }
 
@@ -233,7 +241,7 @@ impl Multiply for PartnerRows {
     }
 
     fn way_name(&self) -> &'static str {
-        NAME
+        TABLE
     }
 
     fn scalar(&self) -> ScalarType {
@@ -285,13 +293,15 @@ impl Multiply for PartnerRows {
         self.rows.received(cards)
     }
 
-    /// On cards as many rows as they have room for; elsewhere, and where fewer than half of the rows would be kept, the multiply by orbits.
+    /// On cards as many rows as they have room for; elsewhere the table of the cores if one was asked for. Else, and where fewer than half of
+    /// the rows would be kept, the multiply by orbits.
     fn replacement(&self, device: &Device) -> Result<Option<Arc<dyn Multiply>>, OperatorError> {
+        if !self.runs_on(device) && self.asked {
+            let table = self.rows.matrix(MatrixStorage::Table)?;
+            return Ok(Some(table.replacement(device)?.unwrap_or(table)));
+        }
         if !self.runs_on(device) {
-            return match self.asked {
-                true => Err(SymmetryError::TableElsewhere { device: device.name() }.into()),
-                false => self.orbit_multiply(device),
-            };
+            return self.orbit_multiply(device);
         }
         let cards = self.cards(device);
         let mut fitted = self.clone();

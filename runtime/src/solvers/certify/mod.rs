@@ -129,7 +129,7 @@ pub(super) fn true_states<T: Scalar>(
         let basis: Vec<&Vector<T>> = vectors.iter().collect();
         let mut projected = Mat::zeros(basis.len(), basis.len());
         for (j, vector) in basis.iter().enumerate() {
-            run.apply(operator, vector, &mut scratch)?;
+            run.multiply(operator, vector, &mut scratch)?;
             let column = run.algebra.gram(&basis, &[&scratch])?;
             (0..basis.len()).for_each(|i| projected[(i, j)] = column[i][0]);
         }
