@@ -79,14 +79,14 @@ const LARGEST_CIRCLES: [(&str, usize); 13] = [
 /// each by itself), and methods and fields of public types. A change that needs more says why in its commit, and one that needs fewer
 /// lowers the number.
 const MOST_REACHED: [(&str, Surface); 11] = [
-    ("src", Surface { names: 210, members: 861 }),
-    ("core/src", Surface { names: 149, members: 489 }),
-    ("product/src", Surface { names: 94, members: 301 }),
+    ("src", Surface { names: 211, members: 867 }),
+    ("core/src", Surface { names: 149, members: 490 }),
+    ("product/src", Surface { names: 94, members: 302 }),
     ("exact/src", Surface { names: 63, members: 253 }),
     ("ci/src", Surface { names: 78, members: 336 }),
     ("dmrg/src", Surface { names: 76, members: 559 }),
     ("tensors/src", Surface { names: 71, members: 398 }),
-    ("runtime/src", Surface { names: 344, members: 1023 }),
+    ("runtime/src", Surface { names: 344, members: 1024 }),
     ("templates/src", Surface { names: 175, members: 1044 }),
     ("su3/src", Surface { names: 21, members: 75 }),
     ("grammar/src", Surface { names: 39, members: 43 }),
