@@ -11,8 +11,8 @@ use crate::operator::Operator;
 /// What is averaged.
 pub(super) struct Averaged {
     /// Of each operator; those of places have numbers.
-    pub names: Vec<String>,
-    pub operators: Vec<Operator>,
+    pub(super) names: Vec<String>,
+    pub(super) operators: Vec<Operator>,
     /// Operators of quantities of their own, which stand first.
     whole: usize,
     placed: Vec<PlacedObservable>,

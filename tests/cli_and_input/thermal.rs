@@ -177,10 +177,12 @@ fn averages_by_place_are_those_of_single_operators() {
     let electrons = format!("{}[sector]\nparticles = 3\n", ELECTRONS.replace("u = 4.0", "u = 3.0"));
     let (i, j) = (1, 3);
     let spins = [("sz", "sz(1)"), ("szsz", "sz(1) * sz(3)"), ("sdots", "sdots(1, 3)")];
-    let charges = [("n_up", "n(1, Up)"), ("nn", "n(1) * n(3)"), ("cdag_c_up", "cdag(1, Up) * c(3, Up)")];
+    let charges = [("n_up", "n(1, Up)"), ("nn", "n(1) * n(3)"), ("szsz", "sz(1) * sz(3)")];
     for (model, sites, names) in [(&ring, 6, spins), (&open, 5, spins), (&electrons, 4, charges)] {
         let keys = format!("{LIST}record = {:?}\n", names.map(|(name, _)| name));
-        let all = found(&format!("{model}[thermal]\n{keys}"));
+        // Observables of the file need no name in `record`.
+        let hops = if sites == 4 { "[observables]\nhop = \"cdag(i, Up) * c(j, Up)\"\n" } else { "" };
+        let all = found(&format!("{model}[thermal]\n{keys}{hops}"));
         let text: String = names.iter().map(|(name, text)| format!("one_{name} = \"{text}\"\n")).collect();
         let single = found(&format!("{model}[thermal]\n{LIST}[observables]\n{text}"));
         let sectors = |record: &Value| record["sectors"].as_array().unwrap().len();
@@ -192,6 +194,14 @@ fn averages_by_place_are_those_of_single_operators() {
             let (found, wanted) = (at(&all, name, place), values(one.unwrap()));
             assert!(found.iter().zip(&wanted).all(|(a, b)| (a - b).abs() < 1e-11), "{name}: {found:?} {wanted:?}");
             assert!(wanted.iter().any(|value| value.abs() > 1e-4) || (name, sites) == ("sz", 5), "{name}: {wanted:?}");
+        }
+        if !hops.is_empty() {
+            let text = "one_hop = \"cdag(1, Up) * c(2, Up)\"\n";
+            let single = found(&format!("{model}[thermal]\n{LIST}[observables]\n{text}"));
+            let one = single["quantities"].as_array().unwrap().iter().find(|own| own["name"] == "one_hop").unwrap();
+            let (found, wanted) = (at(&all, "hop", sites + 2), values(one));
+            assert!(wanted.iter().all(|value| value.abs() > 1e-3), "{wanted:?}");
+            assert!(found.iter().zip(&wanted).all(|(a, b)| (a - b).abs() < 1e-11), "{found:?} {wanted:?}");
         }
     }
     // Sampled, the bonds of H add up to its energy within the errors; observables of the file stand beside them.

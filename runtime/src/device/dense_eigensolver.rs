@@ -67,7 +67,19 @@ fn by_cusolver(cuda: &Arc<Cuda>, n: usize, address: u64, vectors: bool) -> Resul
     // SAFETY: the matrix has n² elements and the values n, both on this card; sizes are written only.
     unsafe {
         sys::cusolverDnXsyevd_bufferSize(
-            worker.handle, parameters.0, mode, lower, rows, REAL, a, rows, REAL, w, REAL, &mut on_card, &mut on_host,
+            worker.handle,
+            parameters.0,
+            mode,
+            lower,
+            rows,
+            REAL,
+            a,
+            rows,
+            REAL,
+            w,
+            REAL,
+            &mut on_card,
+            &mut on_host,
         )
     }
     .result()

@@ -58,7 +58,8 @@ pub(super) fn check_library() -> Result<()> {
     if unsafe { sys::is_culib_present() } {
         return Ok(());
     }
-    let message = "libcusolver was not found; install the CUDA toolkit, or add the folder that holds it to LD_LIBRARY_PATH";
+    let message =
+        "libcusolver was not found; install the CUDA toolkit, or add the folder that holds it to LD_LIBRARY_PATH";
     Err(DeviceError::Library { library: "cuSOLVER", call: "loading it", message: message.into() })
 }
 

@@ -34,10 +34,7 @@ pub(super) fn diagonalise<T: Scalar>(
 }
 
 /// All eigenvalues without vectors.
-pub(super) fn values<T: Scalar>(
-    run: &Run<'_, T>,
-    operator: &dyn LinearOperator<T>,
-) -> Result<Wanted<T>, SolveError> {
+pub(super) fn values<T: Scalar>(run: &Run<'_, T>, operator: &dyn LinearOperator<T>) -> Result<Wanted<T>, SolveError> {
     let (n, scale, mut traces) = (operator.dimension(), power_of_two(run.norm), Traces::default());
     let matrix = dense_matrix(run, operator, scale, |column, elements| traces.add(column, elements))?;
     let _diagonalising = trace::span("solver", "diagonalise");

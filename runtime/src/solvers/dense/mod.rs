@@ -22,6 +22,9 @@ use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
 use crate::trace;
 
+/// Rows from which on a card is worth the start of its library: some tenths of a second, which a host takes for as many.
+const CARD_ROWS: usize = 2048;
+
 /// Whether a solve makes vectors.
 pub(super) fn makes_vectors(n: usize, options: &SolveOptions) -> bool {
     options.values_above.is_none_or(|rows| n <= rows) || matches!(options.part, SpectrumPart::Nearest(_))
@@ -91,7 +94,8 @@ fn diagonalise<T: Scalar>(
     vectors: bool,
 ) -> Result<Wanted<T>, SolveError> {
     let (n, device) = (operator.dimension(), operator.device());
-    let on_card = device.runs_kernels() && device.cards_at_work() == 1 && device.ranks().is_none();
+    let alone = device.cards_at_work() == 1 && device.ranks().is_none();
+    let on_card = device.runs_kernels() && alone && n >= CARD_ROWS;
     let place = if on_card { device.clone() } else { Device::cpu() };
     let (what, bytes) = memory(n, vectors);
     place.check_memory(&what, bytes)?;

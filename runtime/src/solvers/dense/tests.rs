@@ -98,7 +98,9 @@ fn cores_and_a_card_have_the_same_states_with_and_without_vectors() {
             // Beyond the spectrum they are those of its end.
             assert_eq!(nearest.vectors.len(), if centre.abs() <= norm { few } else { 0 }, "{n} {kind}");
             let apart = |value: f64| (value - centre).abs();
-            assert!(nearest.values.iter().zip(&by_distance).all(|(a, b)| (apart(*a) - apart(*b)).abs() <= 1e-12 * norm));
+            assert!(
+                nearest.values.iter().zip(&by_distance).all(|(a, b)| (apart(*a) - apart(*b)).abs() <= 1e-12 * norm)
+            );
         }
     }
 }

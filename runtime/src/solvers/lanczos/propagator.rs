@@ -17,8 +17,8 @@
 //! L. Knizhnerman, Numer. Linear Algebra Appl. 2, 205 (1995)). Vectors that repeat make a basis less good, which the bound shows.
 
 use super::super::run::Run;
-use super::exponential::{BoundedStep, SmallExponential, TimeAxis, longest_step, lowest_value};
 use super::SHORT;
+use super::exponential::{BoundedStep, SmallExponential, TimeAxis, longest_step, lowest_value};
 use super::recurrence::{Recurrence, sums};
 use crate::device::Vector;
 use crate::error::SolveError;
