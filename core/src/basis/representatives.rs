@@ -682,7 +682,8 @@ mod tests {
     fn lists_miss_no_representative() {
         use crate::basis::Sector;
         let sites = 14;
-        let step = |place: &dyn Fn(usize) -> usize| GroupElement::permutation(&(0..sites).map(place).collect::<Vec<_>>());
+        let step =
+            |place: &dyn Fn(usize) -> usize| GroupElement::permutation(&(0..sites).map(place).collect::<Vec<_>>());
         let (turn, mirror) = (step(&|i| (i + 1) % sites), step(&|i| sites - 1 - i));
         let inversion = GroupElement { moments: true, electrons: true, ..GroupElement::identity(sites) };
         let swap = step(&|i| [1, 0, 2, 3][i.min(3)] + i.saturating_sub(3));
