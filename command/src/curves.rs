@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Files that a sweep writes into its folder, beside those of its points.
-const SWEEP_FILES: [&str; 3] = ["sweep.json", "sweep.csv", "curves.csv"];
+const SWEEP_FILES: [&str; 4] = ["sweep.json", "sweep.csv", "curves.csv", "sweep.svg"];
 
 /// A verb: what it makes, how its file is read, and the library's function.
 struct CurveVerb<R> {

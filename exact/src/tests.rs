@@ -416,3 +416,25 @@ fn each_engine_says_what_it_sends() {
         assert!(halo.bytes.iter().sum::<u64>() > 0 && halo.to_string().contains("of x"), "{halo}");
     }
 }
+
+/// All energies without vectors are those with them: real and complex H, in a symmetry sector too, in the same levels.
+#[test]
+fn energies_alone_are_those_of_states_with_vectors() {
+    let ring = samples::hubbard(&Lattice::chain(6).periodic(), 4.0, 3, 2);
+    let complex = ring.symmetry(&Symmetry::new().k(&[1])).unwrap();
+    assert!(complex.is_complex() && !ring.is_complex());
+    for model in [&ring, &complex] {
+        let solve = super::Dense::new(model).states(model.states() as usize);
+        let (whole, alone) =
+            (solve.run(&Device::cpu()).unwrap(), solve.clone().values_above(Some(0)).run(&Device::cpu()).unwrap());
+        assert!(alone.eigenpairs().vectors.is_empty() && alone.multiply_seconds().is_none());
+        let near = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-11;
+        assert!(whole.energies().len() as u64 == model.states() && whole.energies().len() == alone.energies().len());
+        assert!(whole.energies().iter().zip(alone.energies()).all(near));
+        let sizes = |levels: &[eigenforge_runtime::solvers::Level]| {
+            levels.iter().map(|level| (level.multiplicity, level.returned)).collect::<Vec<_>>()
+        };
+        assert_eq!(sizes(whole.levels()), sizes(alone.levels()));
+        assert_eq!(alone.residuals().len(), alone.energies().len());
+    }
+}

@@ -332,6 +332,20 @@ pub enum SolveError {
     /// The dense eigensolver failed.
     #[error("the dense eigensolver did not converge on a {0} x {0} matrix")]
     Dense(usize),
+    /// Eigenvalues that are not those of the matrix.
+    #[error(
+        "the dense eigensolver returned other eigenvalues than those of its {rows} x {rows} matrix: their sum is {:e} and that of their squares \
+         {:e}, where the matrix has the traces {:e} and {:e}; run it again with `--device cpu`",
+        sums[0], sums[1], traces[0], traces[1]
+    )]
+    Traces {
+        /// Σ λ and Σ λ².
+        sums: [f64; 2],
+        /// Tr A and Tr A².
+        traces: [f64; 2],
+        /// Rows of the matrix.
+        rows: usize,
+    },
     /// Jacobi was requested but the operator has no diagonal.
     #[error("the Jacobi preconditioner needs the operator's diagonal, which this operator does not provide; use none")]
     NoDiagonal,

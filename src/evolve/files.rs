@@ -103,6 +103,19 @@ impl CurveReport for EvolutionRecord {
         std::iter::once(("t".to_string(), self.times.clone())).chain(self.columns()).collect()
     }
 
+    /// What charts show as one line.
+    fn drawn(&self) -> Vec<(String, Vec<f64>)> {
+        let lines = self.charts().into_iter().filter_map(|(name, series)| match &series[..] {
+            [one] => Some((name, one.points.iter().map(|(_, y)| *y).collect())),
+            _ => None,
+        });
+        let mut lines: Vec<(String, Vec<f64>)> = lines.collect();
+        if lines.is_empty() {
+            lines.push((OF_STATES[1].into(), self.echo.clone()));
+        }
+        lines
+    }
+
     fn headline(&self) -> Vec<(&'static str, f64)> {
         let last = |values: &[f64]| values.last().copied().unwrap_or(f64::NAN);
         let [energy, echo] = [&self.energy, &self.echo].map(|values| last(values));

@@ -67,6 +67,7 @@ fn every_key_of_the_xxz_model_and_of_solve_is_read() {
         preconditioner: Preconditioner::Jacobi,
         precision: eigenforge_templates::ScalarType::F64,
         certify: false,
+        storage: None,
     };
     assert_eq!(file.solve, expected);
     assert_eq!(file.output, OutputSpec { folder: Some("run".into()), vectors: true });

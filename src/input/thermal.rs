@@ -23,6 +23,8 @@ pub struct ThermalSpec {
     pub samples: usize,
     /// `steps`: of a chain at most.
     pub steps: usize,
+    /// `record`: names of standard averages by site or by pair, each with its place.
+    pub record: Vec<(String, Range<usize>)>,
     /// `exact_below`: the most states of a sector that "auto" diagonalises whole.
     pub exact_below: usize,
     /// Where the section is in the file.
@@ -85,7 +87,11 @@ pub(super) fn read(section: Section<'_>, span: Range<usize>, problems: &Problems
     }
     let mu = section.number("mu").map_or(0.0, |mu| mu.value);
     let count = |key, least, default| section.count(key, least).map_or(default, |count: Placed<usize>| count.value);
+    let named = section.words("record", "a list of names, such as [\"sz\", \"szsz\"]");
+    let record = named
+        .map_or(Vec::new(), |named| named.value.into_iter().map(|name| (name.value.to_string(), name.span)).collect());
     let spec = ThermalSpec {
+        record,
         temperatures: temperatures.unwrap_or_default(),
         ensemble: if is_grand { ThermalEnsemble::Grand { mu } } else { ThermalEnsemble::Canonical },
         method: section.choice("method", &ThermalMethod::WORDS).map_or(ThermalMethod::Auto, |method| method.value),

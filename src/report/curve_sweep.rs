@@ -1,7 +1,7 @@
 //! What a sweep of spectra, thermal averages or evolutions leaves behind: a row for each point, with its whole report.
 //!
 //! In: the report of each point. Out: JSON, a table for a terminal, and in a folder sweep.json, sweep.csv (a line for each point) and curves.csv
-//! (the tables of all points below each other, each line with the values of the keys).
+//! (the tables of all points below each other, each line with the values of the keys), and sweep.svg ([`super::curve_sweep_picture`]).
 
 use super::sweep_csv::{Columns, number};
 use super::sweep_table::table_text;
@@ -179,13 +179,16 @@ impl<R: CurveReport> CurveSweepRecord<R> {
         ])
     }
 
-    /// Writes `folder`/sweep.json, sweep.csv and curves.csv; returns their paths.
+    /// Writes `folder`/sweep.json, sweep.csv, curves.csv and sweep.svg; returns their paths.
     ///
     /// # Errors
     /// A folder that cannot be made or written.
     pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, ReportError> {
         let mut files = self.write_tables(folder)?;
         files.push(text_file(&folder.join("sweep.json"), &(self.to_json()? + "\n"))?);
+        if let Some(picture) = self.svg()? {
+            files.push(text_file(&folder.join("sweep.svg"), &picture)?);
+        }
         Ok(files)
     }
 

@@ -44,6 +44,9 @@ pub trait CurveReport: Serialize + DeserializeOwned + Sized {
     /// The columns of the table with their headings, equally long; the first is what the curves are functions of.
     fn table(&self) -> Vec<(String, Vec<f64>)>;
 
+    /// Curves over the first column of the table, by name, that the picture of a sweep shows, the most telling first.
+    fn drawn(&self) -> Vec<(String, Vec<f64>)>;
+
     /// Numbers that stand for all of it in a row of a sweep, by name.
     fn headline(&self) -> Vec<(&'static str, f64)>;
 

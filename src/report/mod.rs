@@ -21,6 +21,7 @@ mod chain;
 mod chain_picture;
 mod cluster;
 mod curve_sweep;
+mod curve_sweep_picture;
 mod curves;
 mod digits;
 mod entanglement;

@@ -92,6 +92,23 @@ impl Axis {
         Axis { label: label.into(), ..Axis::default() }
     }
 
+    /// An axis of decimal logarithms from one number to another; `None` where they are not above 0, or less than a power of ten apart.
+    pub(crate) fn powers(label: &str, first: f64, last: f64) -> Option<Axis> {
+        if !(first > 0.0 && last > 10.0 * first) {
+            return None;
+        }
+        let powers = (first.log10().floor() as i32)..=(last.log10().ceil() as i32);
+        let ticks = powers.flat_map(|power| [1, 2, 5].map(|digit| (digit, power)));
+        let inside =
+            ticks.map(|(digit, power)| f64::from(digit) * 10f64.powi(power)).filter(|t| (first..=last).contains(t));
+        let inside: Vec<f64> = inside.collect();
+        // Over many powers their beginnings alone.
+        let sparse = inside.len() > 10;
+        let kept = inside.into_iter().filter(|t| !sparse || (t.log10() - t.log10().round()).abs() < 1e-9);
+        let ticks = kept.map(|t| (t.log10(), format!("{}", (t * 1e9).round() / 1e9))).collect();
+        Some(Axis { ticks, ..Axis::new(label) })
+    }
+
     /// The range of these values with a margin, the ticks in it, and their texts.
     fn ranged(&self, values: impl Iterator<Item = f64>) -> Ticked {
         let all = values.chain(self.includes.iter().copied()).chain(self.ticks.iter().map(|tick| tick.0));

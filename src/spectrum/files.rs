@@ -121,6 +121,34 @@ impl CurveReport for SpectrumRecord {
         columns
     }
 
+    /// The curve, or the sum of those of all q: what one place has. Of an ensemble that of the lowest temperature; of a molecule the first
+    /// curve is the sum.
+    fn drawn(&self) -> Vec<(String, Vec<f64>)> {
+        if let Some(conductivity) = &self.conductivity {
+            return vec![("Re σ(ω)".into(), conductivity.curve.clone())];
+        }
+        let of_first = self.curves.iter().filter(|curve| curve.temperature == self.temperatures.first().copied());
+        let mut curves: Vec<&super::SpectrumCurve> = of_first.collect();
+        if self.lattice.is_none() {
+            curves.truncate(1);
+        }
+        // Γ begins and ends a path.
+        let mut seen: Vec<&[i64]> = Vec::new();
+        curves.retain(|curve| {
+            let is_new = curve.q.as_ref().is_none_or(|q| !seen.contains(&&q.k[..]));
+            seen.extend(curve.q.as_ref().map(|q| &q.k[..]));
+            is_new
+        });
+        let sum = |point: usize| curves.iter().map(|curve| curve.curve[point]).sum();
+        let name = match &curves[..] {
+            [] => return Vec::new(),
+            [one] if one.q.is_some() => format!("S(q, ω), q = {}", one.name()),
+            [_] => "S(ω)".into(),
+            _ => "Σ S(q, ω) over q".into(),
+        };
+        vec![(name, (0..self.omega.len()).map(sum).collect())]
+    }
+
     fn headline(&self) -> Vec<(&'static str, f64)> {
         let drude = self.conductivity.iter().map(|sigma| ("drude_weight", sigma.drude_weight));
         [("energy", self.energy), ("weight", self.total_weight)].into_iter().chain(drude).collect()

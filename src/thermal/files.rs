@@ -1,7 +1,8 @@
 //! The files of thermal averages: report.json, thermal.npz, thermal.csv, thermal.svg.
 //!
 //! In: a [`ThermalRecord`], a folder. Out: the files. thermal.npz (NumPy: `numpy.load("thermal.npz")`) has `temperature`, f64 \[temperatures\], and for
-//! each quantity its name and the same with `_error` behind it. thermal.csv has a line for each temperature and these columns. thermal.svg has
+//! each quantity its name and the same with `_error` behind it; averages by place are f64 \[temperatures, sites\] or \[temperatures, sites,
+//! sites\]. thermal.csv has a line for each temperature and a column for each quantity, of places that are joined one. thermal.svg has
 //! charts of heat capacity, entropy, susceptibility and energy.
 
 use super::record::{ThermalCurve, ThermalRecord};
@@ -9,7 +10,7 @@ use crate::files::publish;
 use crate::input::Family;
 use crate::report::plot::{Area, Axis, Series, Style, chart, picture};
 use crate::report::{CurveReport, ReportError};
-use ndarray::Array1;
+use ndarray::{Array1, ArrayD};
 use ndarray_npy::NpzWriter;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -47,6 +48,15 @@ impl CurveReport for ThermalRecord {
                     npz.add_array(name.as_str(), &Array1::from(values.clone()))?;
                     npz.add_array(format!("{name}_error"), &Array1::from(errors.clone()))?;
                 }
+                for own in &self.places {
+                    let array = |values: Vec<f64>| ArrayD::from_shape_vec(own.dimensions(), values);
+                    let parts =
+                        [array(own.expanded(|curve| &curve.values)), array(own.expanded(|curve| &curve.errors))];
+                    for (part, ending) in parts.into_iter().zip(["", "_error"]) {
+                        let part = part.unwrap_or_else(|fault| unreachable!("one number for each place: {fault}"));
+                        npz.add_array(format!("{}{ending}", own.name), &part)?;
+                    }
+                }
                 Ok(())
             };
             write()
@@ -57,7 +67,7 @@ impl CurveReport for ThermalRecord {
 
     fn table(&self) -> Vec<(String, Vec<f64>)> {
         let mut columns = vec![("temperature".to_string(), self.temperatures.clone())];
-        for ThermalCurve { name, values, errors, .. } in &self.quantities {
+        for ThermalCurve { name, values, errors, .. } in self.curves() {
             columns.push((name.clone(), values.clone()));
             columns.push((format!("{name}_error"), errors.clone()));
         }
@@ -71,13 +81,13 @@ impl CurveReport for ThermalRecord {
         std::iter::once(("lowest", self.lowest)).chain(peak.into_iter().flatten()).collect()
     }
 
+    fn drawn(&self) -> Vec<(String, Vec<f64>)> {
+        let curve = |(name, label): (&str, &str)| Some((label.to_string(), self.quantity(name)?.values.clone()));
+        self.charts().into_iter().filter_map(curve).collect()
+    }
+
     fn svg(&self) -> Result<String, ReportError> {
-        let charts = [
-            ("heat_capacity", "C"),
-            ("entropy", "S"),
-            if self.quantity("susceptibility").is_some() { ("susceptibility", "χ") } else { ("ln_z", "ln Z") },
-            ("energy", "E"),
-        ];
+        let charts = self.charts();
         picture(SIZE, |area| {
             for (part, (name, label)) in area.split_evenly((2, 2)).iter().zip(charts) {
                 if let Some(curve) = self.quantity(name) {
@@ -90,6 +100,12 @@ impl CurveReport for ThermalRecord {
 }
 
 impl ThermalRecord {
+    /// The quantities of pictures with their labels.
+    fn charts(&self) -> [(&'static str, &'static str); 4] {
+        let third = if self.quantity("susceptibility").is_some() { ("susceptibility", "χ") } else { ("ln_z", "ln Z") };
+        [("heat_capacity", "C"), ("entropy", "S"), third, ("energy", "E")]
+    }
+
     /// A quantity over T, on an axis of powers of ten where the temperatures span more than one.
     fn draw<'a>(
         &self,
@@ -98,20 +114,8 @@ impl ThermalRecord {
         label: &str,
     ) -> Result<(), Box<dyn std::error::Error + 'a>> {
         let (first, last) = (self.temperatures[0], self.temperatures[self.temperatures.len() - 1]);
-        let is_log = last > 10.0 * first;
-        let place = |temperature: f64| if is_log { temperature.log10() } else { temperature };
-        let mut axis = Axis::new("T");
-        if is_log {
-            let powers = (first.log10().floor() as i32)..=(last.log10().ceil() as i32);
-            let ticks = powers.flat_map(|power| [1, 2, 5].map(|digit| (digit, power)));
-            let inside =
-                ticks.map(|(digit, power)| f64::from(digit) * 10f64.powi(power)).filter(|t| (first..=last).contains(t));
-            let inside: Vec<f64> = inside.collect();
-            // Over many powers their beginnings alone.
-            let sparse = inside.len() > 10;
-            let kept = inside.into_iter().filter(|t| !sparse || (t.log10() - t.log10().round()).abs() < 1e-9);
-            axis.ticks = kept.map(|t| (t.log10(), format!("{}", (t * 1e9).round() / 1e9))).collect();
-        }
+        let powers = Axis::powers("T", first, last);
+        let place = |temperature: f64| if powers.is_some() { temperature.log10() } else { temperature };
         let points: Vec<(f64, f64)> =
             self.temperatures.iter().map(|t| place(*t)).zip(curve.values.iter().copied()).collect();
         let range = |values: &mut dyn Iterator<Item = f64>| {
@@ -130,6 +134,7 @@ impl ThermalRecord {
             })
             .collect();
         series.push(Series { name: String::new(), points, style: Style::Line });
+        let axis = powers.unwrap_or_else(|| Axis::new("T"));
         chart(area, &format!("{}: {label}", self.model.name), [&axis, &Axis::new(label)], &series)
     }
 }

@@ -9,8 +9,10 @@
 //! χ = (⟨M²⟩ − ⟨M⟩²)/T, ∂N/∂µ = (⟨N²⟩ − ⟨N⟩²)/T, all of the whole cluster, k_B = 1. Traces run over every state of the ensemble: each sector of
 //! conserved numbers and momentum is solved, those with the same levels by symmetry once.
 
+mod averaged;
 mod averages;
 mod files;
+mod places;
 mod record;
 mod run;
 mod sectors;
@@ -19,7 +21,7 @@ use crate::Error;
 use crate::input::InputFile;
 use crate::problem::run::RunContext;
 
-pub use record::{ThermalCurve, ThermalRecord, ThermalSectorRecord};
+pub use record::{ThermalCurve, ThermalPlaces, ThermalRecord, ThermalSectorRecord};
 pub use run::thermal;
 pub(crate) use run::{ThermalRun, sector_files};
 pub(crate) use sectors::{EnsembleSectors, JoinedSectors};

@@ -36,6 +36,9 @@ pub struct ThermalRecord {
     /// Each quantity: `ln_z`, `energy` ⟨H⟩, `heat_capacity`, `entropy`, `susceptibility`, in the grand ensemble `grand_energy` ⟨H − µN⟩, `particles`
     /// and `dn_dmu`, then averages by their names.
     pub quantities: Vec<ThermalCurve>,
+    /// Averages by site and by pair: those of `record`, and observables of the file that have a value for each.
+    #[serde(default)]
+    pub places: Vec<ThermalPlaces>,
     /// Whether each quantity changes less than by a thousandth from half of the steps of the chains to all, and all levels have converged.
     pub converged: bool,
     /// The device's name.
@@ -77,6 +80,37 @@ pub struct ThermalCurve {
     pub change: f64,
 }
 
+/// An average of every site or pair of sites. Places that a symmetry of the ensemble joins share a curve.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ThermalPlaces {
+    /// Its name.
+    pub name: String,
+    /// "site" or "pair".
+    pub by: String,
+    /// The number in `curves` of each site, or of each ordered pair of sites, row by row; `null` where the observable is not defined.
+    pub curve_of: Vec<Option<usize>>,
+    /// The curves, each named by its first place; changes are in parts of the largest value of all.
+    pub curves: Vec<ThermalCurve>,
+}
+
+impl ThermalPlaces {
+    /// One number of each place at each temperature, temperature by temperature; NaN where the observable is not defined.
+    pub(super) fn expanded(&self, part: impl Fn(&ThermalCurve) -> &[f64]) -> Vec<f64> {
+        let temperatures = self.curves.first().map_or(0, |curve| curve.values.len());
+        let at = |row: usize, curve: &Option<usize>| curve.map_or(f64::NAN, |curve| part(&self.curves[curve])[row]);
+        (0..temperatures).flat_map(|row| self.curve_of.iter().map(move |curve| at(row, curve))).collect()
+    }
+
+    /// The shape of its array: temperatures, and one or two axes of sites.
+    pub(super) fn dimensions(&self) -> Vec<usize> {
+        let (temperatures, places) = (self.curves.first().map_or(0, |curve| curve.values.len()), self.curve_of.len());
+        match self.by.as_str() {
+            "pair" => vec![temperatures, places.isqrt(), places.isqrt()],
+            _ => vec![temperatures, places],
+        }
+    }
+}
+
 /// A quantity that changes by less of its largest value from half of the steps to all has converged.
 pub(super) const SAME: f64 = 1e-3;
 
@@ -95,6 +129,11 @@ const COLUMNS: [(&str, &str); 7] = [
 ];
 
 impl ThermalRecord {
+    /// The curves of quantities and of places.
+    pub(super) fn curves(&self) -> impl Iterator<Item = &ThermalCurve> {
+        self.quantities.iter().chain(self.places.iter().flat_map(|own| &own.curves))
+    }
+
     /// A quantity by its name.
     pub fn quantity(&self, name: &str) -> Option<&ThermalCurve> {
         self.quantities.iter().find(|quantity| quantity.name == name)

@@ -3,13 +3,13 @@
 //! In: a file with `[thermal]`, a [`RunContext`]. Out: a [`ThermalRecord`]. Sectors of at most `exact_below` states are diagonalised whole. Of a
 //! larger one the lowest levels are solved for, and random vectors without these stand for the rest.
 
+use super::averaged::Averaged;
 use super::averages::{NO_WEIGHT, Origin, Quantity, SectorLines, Wanted, change};
-use super::record::{SAME, ThermalCurve, ThermalRecord, ThermalSectorRecord};
+use super::record::{SAME, ThermalCurve, ThermalPlaces, ThermalRecord, ThermalSectorRecord};
 use super::sectors::{EnsembleSectors, JoinedSectors};
 use crate::Error;
 use crate::exact::{LARGEST_DENSE, LevelStates, Model, ModelProblem, SampleOptions, SectorTrace, Solve, TraceLine};
 use crate::input::{Family, InputProblem, ModelFile, ThermalEnsemble, ThermalMethod, ThermalSpec, Wrong};
-use crate::observable::{self, Shape};
 use crate::operator::Operator;
 use crate::path::{GeneratedFile, StageError};
 use crate::problem::run::{ChosenDevice, PieceSaver, RunContext, choose_device, operators_setting, setting};
@@ -30,6 +30,8 @@ const OF_LARGEST: f64 = 0.01;
 /// A line this far below the lowest level, in parts of the width of the spectrum, and with this weight, is of a level that was missed.
 const MISSED: f64 = 1e-7;
 const HAS_WEIGHT: f64 = 1e-6;
+/// Averages by place are of the order of 1: errors are not compared with less.
+const SMALL_AVERAGE: f64 = 1e-3;
 /// Energies this close, in parts of the width of the spectrum, are one level.
 const SAME_LEVEL: f64 = 1e-9;
 
@@ -54,18 +56,19 @@ pub fn thermal(file: ModelFile, context: &RunContext) -> Result<ThermalRecord, E
         return Err(file.refused(InputProblem { what, span: spec.span.clone() }).into());
     }
     let mut warnings = Vec::new();
-    let (names, operators) = observables(&file, &spec, &mut warnings)?;
-    let sectors = EnsembleSectors::new(&file, &operators)?;
+    let averaged = Averaged::new(&file, &spec)?;
+    let (names, operators) = (&averaged.names, &averaged.operators);
+    let sectors = EnsembleSectors::new(&file, operators)?;
     if !sectors.has_sz && sectors.has_spins {
         let why = "H does not conserve the total Sz, and (⟨Sz²⟩ − ⟨Sz⟩²)/T is no susceptibility: chi is left out";
         warnings.push(why.into());
     }
     let joined = sectors.joined(spec.exact_below);
     context.observer.plan(&described(&file, &spec, &sectors, &joined))?;
-    let run = ThermalRun { file: &file, spec: &spec, operators: &operators, context };
+    let run = ThermalRun { file: &file, spec: &spec, operators, context };
     let device = run.device(&sectors, &joined, &mut warnings)?;
 
-    let mut saver = PieceSaver::open(context.checkpoint.as_ref(), run.settings(&names))?;
+    let mut saver = PieceSaver::open(context.checkpoint.as_ref(), run.settings(names))?;
     let mut found: Vec<SectorOutcome> = Vec::new();
     for (number, sector) in joined.iter().enumerate() {
         let Some(model) = sectors.model(sector)? else { continue };
@@ -83,7 +86,7 @@ pub fn thermal(file: ModelFile, context: &RunContext) -> Result<ThermalRecord, E
         let why = format!("its sectors have {states} states together, and the ensemble {}", sectors.states);
         return Err(Error::not_of_family(Family::Lattice, "thermal", why));
     }
-    run.record(&sectors, &names, &found, states, &device, warnings)
+    run.record(&sectors, &averaged, (&found, states), &device, warnings)
 }
 
 /// A sector with what was found of it.
@@ -127,7 +130,7 @@ impl ThermalSpec {
 /// # Errors
 /// As of [`thermal`].
 pub(crate) fn sector_files(file: &ModelFile, spec: &ThermalSpec) -> Result<Vec<GeneratedFile>, StageError> {
-    let (_, operators) = observables(file, spec, &mut Vec::new())?;
+    let Averaged { operators, .. } = Averaged::new(file, spec)?;
     let sectors = EnsembleSectors::new(file, &operators)?;
     // Averages in pure states are taken on the host.
     let course = Course::Chain { overlaps: !operators.is_empty() && spec.method != ThermalMethod::Tpq };
@@ -293,9 +296,8 @@ impl ThermalRun<'_> {
     fn record(
         &self,
         sectors: &EnsembleSectors,
-        names: &[String],
-        found: &[SectorOutcome],
-        states: u128,
+        averaged: &Averaged,
+        (found, states): (&[SectorOutcome], u128),
         device: &Device,
         mut warnings: Vec<String>,
     ) -> Result<ThermalRecord, Error> {
@@ -310,7 +312,8 @@ impl ThermalRun<'_> {
             ThermalEnsemble::Grand { mu } => Some(mu),
         };
         let origin = Origin::new(&all, mu.unwrap_or(0.0));
-        let wanted = Wanted { mu, susceptibility: sectors.has_sz, operators: names, temperatures: &spec.temperatures };
+        let wanted =
+            Wanted { mu, susceptibility: sectors.has_sz, operators: &averaged.names, temperatures: &spec.temperatures };
         let quantities = wanted.quantities(&all, origin);
         let halves = wanted.quantities(&half, origin);
         let size = |operator: &Operator| operator.terms().map(|(_, coefficient)| coefficient.abs()).sum();
@@ -319,7 +322,9 @@ impl ThermalRun<'_> {
             let change = change(&half, &own, wanted.scale(&own.name, origin, &sizes));
             ThermalCurve { name: own.name, values: own.values, errors: own.errors, change }
         };
-        let quantities: Vec<ThermalCurve> = quantities.into_iter().zip(halves).map(curve).collect();
+        let least = |name: &str| wanted.scale(name, origin, &sizes)[1];
+        let mut quantities: Vec<ThermalCurve> = quantities.into_iter().zip(halves.iter().cloned()).map(curve).collect();
+        let places = averaged.records(&mut quantities, halves, &least);
         let degeneracy = degeneracy(&all, origin, mu.unwrap_or(0.0));
         let level_converged = found.iter().all(|own| own.trace.converged);
         if degeneracy.is_some() && found.iter().any(|own| !own.trace.complete) {
@@ -329,8 +334,8 @@ impl ThermalRun<'_> {
             );
         }
         warnings.extend(missed(found, &all));
-        let least = |name: &str| wanted.scale(name, origin, &sizes)[1];
         warnings.extend(faults(&quantities, spec, &least));
+        warnings.extend(places.iter().flat_map(|own| faults_of_places(own, spec)));
         let record = |own: &SectorOutcome| {
             let SectorTrace { states, exact, samples } = &own.trace.trace;
             ThermalSectorRecord {
@@ -355,8 +360,11 @@ impl ThermalRun<'_> {
             lowest: origin.k,
             degeneracy,
             temperatures: spec.temperatures.clone(),
-            converged: level_converged && quantities.iter().all(ThermalCurve::converged),
+            converged: level_converged
+                && quantities.iter().all(ThermalCurve::converged)
+                && places.iter().flat_map(|own| &own.curves).all(ThermalCurve::converged),
             quantities,
+            places,
             device: device.name(),
             kernels: KernelRecord::list(device),
             seconds: self.context.start.elapsed().as_secs_f64(),
@@ -370,48 +378,6 @@ impl ThermalCurve {
     fn converged(&self) -> bool {
         self.name == "ln_z" || self.change <= SAME
     }
-}
-
-/// The operators that are averaged, with their names.
-fn observables(
-    file: &ModelFile,
-    spec: &ThermalSpec,
-    warnings: &mut Vec<String>,
-) -> Result<(Vec<String>, Vec<Operator>), Error> {
-    let kinds = file.declared_operator().kinds_or_implied();
-    let (mut names, mut operators) = (Vec::new(), Vec::new());
-    let standard = if file.observables.standard { observable::sites(&kinds) } else { Vec::new() };
-    if let Some(doubles) = standard.iter().find(|own| own.name == "double_occupancy") {
-        names.push(doubles.name.clone());
-        operators.push(doubles.operators.iter().cloned().sum());
-    }
-    let taken = Wanted {
-        mu: matches!(spec.ensemble, ThermalEnsemble::Grand { .. }).then_some(0.0),
-        susceptibility: true,
-        operators: &[],
-        temperatures: &[],
-    };
-    let taken = taken.names();
-    for own in &file.observed {
-        if taken.contains(&own.name) || own.name == "temperature" || own.name.ends_with("_error") {
-            let message = "a thermal report has a quantity of this name: take another".into();
-            let span =
-                file.observables.texts.iter().find(|text| text.name == own.name).map_or(0..0, |text| text.span.clone());
-            let what = Wrong::Observable { name: own.name.clone(), message };
-            return Err(file.refused(InputProblem { what, span }).into());
-        }
-        match (own.shape, &own.operators[..]) {
-            (Shape::Whole, [operator]) => {
-                names.push(own.name.clone());
-                operators.push(operator.clone());
-            }
-            _ => warnings.push(format!(
-                "the observable {} is left out: thermal averages are of one operator each, such as a sum over all sites",
-                own.name
-            )),
-        }
-    }
-    Ok((names, operators))
 }
 
 /// What the ensemble fixes, in words.
@@ -472,6 +438,29 @@ fn missed(found: &[SectorOutcome], lines: &[SectorLines]) -> Vec<String> {
         }
     }
     warnings
+}
+
+/// The same of averages by place: errors count in parts of the largest average.
+fn faults_of_places(own: &ThermalPlaces, spec: &ThermalSpec) -> Vec<String> {
+    let all = || own.curves.iter();
+    let largest = all().flat_map(|curve| &curve.values).map(|value| value.abs()).fold(SMALL_AVERAGE, f64::max);
+    let error = all().flat_map(|curve| &curve.errors).copied().fold(0.0, f64::max);
+    let change = all().map(|curve| curve.change).fold(0.0, f64::max);
+    let changes = (change > SAME).then(|| {
+        format!(
+            "{}: it changes by {change:.1e} of its largest value from half of the steps to all: more `steps` than {}",
+            own.name, spec.steps
+        )
+    });
+    let varies = (error > LARGE_ERROR * largest).then(|| {
+        format!(
+            "{}: standard errors are up to {:.0} % of its largest value: more `samples` than {}, or more `states` in [solve]",
+            own.name,
+            100.0 * error / largest,
+            spec.samples
+        )
+    });
+    changes.into_iter().chain(varies).collect()
 }
 
 /// What a careful reader must know of the curves.

@@ -54,6 +54,8 @@ fn every_point_has_the_curves_of_its_own_file() {
         assert_eq!((&sweep["verb"], &sweep["keys"]), (&Value::from(verb), &serde_json::json!(["model.jz"])));
         let written: Value = serde_json::from_str(&std::fs::read_to_string(out.join("sweep.json")).unwrap()).unwrap();
         assert_eq!(written, sweep);
+        let picture = std::fs::read_to_string(out.join("sweep.svg")).unwrap();
+        assert!(picture.contains(&format!("model: {verb} over jz")) && picture.contains("jz = 2.0"), "{picture}");
         let (points, all) = (rows(&out.join("sweep.csv")), rows(&out.join("curves.csv")));
         assert!(
             points.len() == 3 && points[0][0] == "jz" && points[0].ends_with(&["seconds".into(), "converged".into()])

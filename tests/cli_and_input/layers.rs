@@ -79,7 +79,7 @@ const LARGEST_CIRCLES: [(&str, usize); 13] = [
 /// each by itself), and methods and fields of public types. A change that needs more says why in its commit, and one that needs fewer
 /// lowers the number.
 const MOST_REACHED: [(&str, Surface); 11] = [
-    ("src", Surface { names: 211, members: 862 }),
+    ("src", Surface { names: 211, members: 867 }),
     ("core/src", Surface { names: 149, members: 490 }),
     ("product/src", Surface { names: 95, members: 303 }),
     ("exact/src", Surface { names: 63, members: 254 }),

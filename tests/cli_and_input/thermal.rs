@@ -155,3 +155,93 @@ fn files_hold_the_averages() {
     let lowest = record["lowest"].as_f64().unwrap();
     assert!(stdout(&solved).contains(&format!("{lowest:.10}")), "{lowest}: {}", stdout(&solved));
 }
+
+/// Averages by site and by pair, which symmetry makes of few operators, are those of single operators that have no symmetry.
+#[test]
+fn averages_by_place_are_those_of_single_operators() {
+    let found = |text: &str| -> Value {
+        let (_folder, path) = model_file(text);
+        let output = run(&["thermal", path.to_str().unwrap(), "--device", "cpu", "--json"]);
+        assert!([Some(0), Some(3)].contains(&output.status.code()), "{}", stderr(&output));
+        serde_json::from_str(stdout(&output)).unwrap()
+    };
+    let values = |own: &Value| -> Vec<f64> {
+        own["values"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect()
+    };
+    let at = |record: &Value, name: &str, place: usize| -> Vec<f64> {
+        let own = record["places"].as_array().unwrap().iter().find(|own| own["name"] == name).unwrap();
+        values(&own["curves"][own["curve_of"][place].as_u64().unwrap() as usize])
+    };
+    let ring = RING.replace("size = 8", "size = 6").replace("jz = 1.0", "jz = 0.4\nfield = 0.3");
+    let open = RING.replace("size = 8", "size = 5").replace("periodic", "open");
+    let electrons = format!("{}[sector]\nparticles = 3\n", ELECTRONS.replace("u = 4.0", "u = 3.0"));
+    let (i, j) = (1, 3);
+    let spins = [("sz", "sz(1)"), ("szsz", "sz(1) * sz(3)"), ("sdots", "sdots(1, 3)")];
+    let charges = [("n_up", "n(1, Up)"), ("nn", "n(1) * n(3)"), ("szsz", "sz(1) * sz(3)")];
+    for (model, sites, names) in [(&ring, 6, spins), (&open, 5, spins), (&electrons, 4, charges)] {
+        let keys = format!("{LIST}record = {:?}\n", names.map(|(name, _)| name));
+        // Observables of the file need no name in `record`.
+        let hops = if sites == 4 { "[observables]\nhop = \"cdag(i, Up) * c(j, Up)\"\n" } else { "" };
+        let all = found(&format!("{model}[thermal]\n{keys}{hops}"));
+        let text: String = names.iter().map(|(name, text)| format!("one_{name} = \"{text}\"\n")).collect();
+        let single = found(&format!("{model}[thermal]\n{LIST}[observables]\n{text}"));
+        let sectors = |record: &Value| record["sectors"].as_array().unwrap().len();
+        assert!(sectors(&all) <= sectors(&single));
+        for (name, _) in names {
+            let one = single["quantities"].as_array().unwrap().iter().find(|own| own["name"] == format!("one_{name}"));
+            let by = all["places"].as_array().unwrap().iter().find(|own| own["name"] == name).unwrap();
+            let place = if by["by"] == "pair" { i * sites + j } else { i };
+            let (found, wanted) = (at(&all, name, place), values(one.unwrap()));
+            assert!(found.iter().zip(&wanted).all(|(a, b)| (a - b).abs() < 1e-11), "{name}: {found:?} {wanted:?}");
+            assert!(wanted.iter().any(|value| value.abs() > 1e-4) || (name, sites) == ("sz", 5), "{name}: {wanted:?}");
+        }
+        if !hops.is_empty() {
+            let text = "one_hop = \"cdag(1, Up) * c(2, Up)\"\n";
+            let single = found(&format!("{model}[thermal]\n{LIST}[observables]\n{text}"));
+            let one = single["quantities"].as_array().unwrap().iter().find(|own| own["name"] == "one_hop").unwrap();
+            let (found, wanted) = (at(&all, "hop", sites + 2), values(one));
+            assert!(wanted.iter().all(|value| value.abs() > 1e-3), "{wanted:?}");
+            assert!(found.iter().zip(&wanted).all(|(a, b)| (a - b).abs() < 1e-11), "{found:?} {wanted:?}");
+        }
+    }
+    // Sampled, the bonds of H add up to its energy within the errors; observables of the file stand beside them.
+    let text = format!("{RING}[thermal]\n{LIST}exact_below = 5\nsamples = 6\nrecord = \"sdots\"\n");
+    let sampled = found(&format!("{text}[observables]\nstep = \"sz(i) * sz(i + 2)\"\n").replace("i + 2", "j"));
+    let energy = sampled["quantities"].as_array().unwrap().iter().find(|own| own["name"] == "energy").unwrap();
+    let (bond, energies, errors) = (at(&sampled, "sdots", 1), values(energy), &energy["errors"]);
+    for (k, energy) in energies.iter().enumerate() {
+        let error = errors[k].as_f64().unwrap();
+        assert!((8.0 * bond[k] - energy).abs() <= 1e-9 + 6.0 * error, "{bond:?} {energies:?}");
+    }
+    assert!(at(&sampled, "step", 2).len() == 2 && sampled["places"].as_array().unwrap().len() == 2);
+    check_refusals("thermal", &[(format!("{RING}[thermal]\n{LIST}record = [\"szz\"]\n"), vec!["`record`", "szsz"])]);
+}
+
+/// Arrays have a number for each place, tables a column for places that are joined.
+#[test]
+fn files_hold_averages_by_place() {
+    let (folder, path) =
+        model_file(&format!("{RING}[thermal]\n{LIST}record = [\"sz\", \"szsz\"]\n").replace("size = 8", "size = 4"));
+    let out = folder.path().join("out");
+    let output = run(&["thermal", path.to_str().unwrap(), "--device", "cpu", "--output", out.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let mut arrays = ndarray_npy::NpzReader::new(std::fs::File::open(out.join("thermal.npz")).unwrap()).unwrap();
+    let (sz, szsz): (ndarray::Array2<f64>, ndarray::Array3<f64>) =
+        (arrays.by_name("sz").unwrap(), arrays.by_name("szsz").unwrap());
+    let errors: ndarray::Array3<f64> = arrays.by_name("szsz_error").unwrap();
+    assert_eq!((sz.dim(), szsz.dim(), errors.dim()), ((2, 4), (2, 4, 4), (2, 4, 4)));
+    assert!(sz.iter().chain(&errors).all(|value| *value == 0.0), "{sz}");
+    for t in 0..2 {
+        assert!((szsz[[t, 0, 0]] - 0.25).abs() < 1e-12 && szsz[[t, 0, 1]] < -1e-3);
+        assert!(
+            (0..4)
+                .all(|i| szsz[[t, i, (i + 1) % 4]] == szsz[[t, 0, 1]] && szsz[[t, (i + 2) % 4, i]] == szsz[[t, 0, 2]])
+        );
+    }
+    let table = std::fs::read_to_string(out.join("thermal.csv")).unwrap();
+    let heading = table.lines().next().unwrap();
+    assert!(
+        heading.ends_with(",sz_0,sz_0_error,szsz_0_0,szsz_0_0_error,szsz_0_1,szsz_0_1_error,szsz_0_2,szsz_0_2_error"),
+        "{heading}"
+    );
+}

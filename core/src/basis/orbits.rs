@@ -66,11 +66,14 @@ struct Listed {
     pairs: Vec<u32>,
 }
 
+/// Values of the highest bits of a task.
+const VALUES: usize = 1 << 14;
+
 /// The bit of a number that is that of a line.
 const LINE: u32 = 1 << (u32::BITS - 1);
 
 impl Listed {
-    fn new(all: Representatives, bits: u32, lines: Option<&[StateLine]>) -> Listed {
+    fn new(all: Representatives, bits: u32, lines: Option<&[StateLine]>, alone: bool) -> Listed {
         let words = &all.words;
         let (mut parts, mut pairs, mut line) = (Vec::new(), Vec::new(), 0);
         if let Some(lines) = lines {
@@ -82,12 +85,19 @@ impl Listed {
             debug_assert_eq!(line, lines.len(), "a line is a state");
         }
         let shift = bits.saturating_sub(words.len().max(1).ilog2());
-        let (mut starts, mut next) = (Vec::with_capacity((1 << (bits - shift)) + 1), 0);
-        for value in 0..1u128 << (bits - shift) {
-            starts.push(next);
-            next += words[next..].iter().take_while(|word| *word >> shift == value).count();
+        let mut starts = vec![0; (1 << (bits - shift)) + 1];
+        let fill = |(part, starts): (usize, &mut [usize])| {
+            let first = (part * VALUES) as u128;
+            let mut next = words.partition_point(|word| *word >> shift < first);
+            for (value, start) in (first..).zip(starts) {
+                *start = next;
+                next += words[next..].iter().take_while(|word| *word >> shift == value).count();
+            }
+        };
+        match alone {
+            true => starts.chunks_mut(VALUES).enumerate().for_each(fill),
+            false => starts.par_chunks_mut(VALUES).enumerate().for_each(fill),
         }
-        starts.push(next);
         Listed { all, starts, shift, parts, pairs }
     }
 
@@ -216,6 +226,11 @@ impl Orbits {
         self.list().index(word)
     }
 
+    /// Whether the orbits of another sector are of the same words, with the same representatives.
+    pub fn shares_words(&self, other: &Orbits) -> bool {
+        self.plain.sector() == other.plain.sector() && self.actions.moves_alike(&other.actions)
+    }
+
     /// Elements that leave each representative as it is.
     #[inline]
     pub fn stabilisers(&self) -> &[u32] {
@@ -230,23 +245,30 @@ impl Orbits {
             && self.plain.dimension() == other.plain.dimension()
             && self.actions.moves_alike(&other.actions);
         if let Some(listed) = other.listed.get().filter(|_| is_alike) {
-            self.listed.get_or_init(|| self.listed_words(self.actions.representatives_from(&listed.all)));
+            self.listed.get_or_init(|| {
+                let alone = is_of_a_pool();
+                self.listed_words(self.actions.representatives_from(&listed.all, alone), alone)
+            });
         }
     }
 
-    fn listed_words(&self, list: Representatives) -> Listed {
+    fn listed_words(&self, list: Representatives, alone: bool) -> Listed {
         debug_assert!(self.states == 0 || list.words.len() as u64 == self.states, "traces count the states");
-        Listed::new(list, self.plain.word().bits(), self.lines.as_deref())
+        Listed::new(list, self.plain.word().bits(), self.lines.as_deref(), alone)
     }
 
     fn list(&self) -> &Listed {
         self.listed.get_or_init(|| {
             let _listing = trace::span("set up", "representatives");
-            // A thread of the pool that shared this work would wait for tasks that wait for the list.
-            let alone = rayon::current_thread_index().is_some();
-            self.listed_words(self.actions.representatives(&self.plain, alone))
+            let alone = is_of_a_pool();
+            self.listed_words(self.actions.representatives(&self.plain, alone), alone)
         })
     }
+}
+
+/// Whether this thread makes a list by itself: one of a pool that shared the work would wait for tasks that wait for the list.
+fn is_of_a_pool() -> bool {
+    rayon::current_thread_index().is_some()
 }
 
 /// The lines that words belong to, if they have a state.

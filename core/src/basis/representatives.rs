@@ -12,20 +12,27 @@
 //! A word is moved by tables: for each run of whole digits of at most 8 bits and each of its values, where every element takes the
 //! bits. The entries of all elements stand side by side, so that a block of images is made at once by vector instructions. A word is
 //! a representative unless some image is smaller. Half of the words have a smaller one by the first element, and of k elements all images
-//! are larger for about one word in k + 1: so the first are made one after the other.
+//! are larger for about one word in k + 1: so the first are made one after the other. Words that follow each other have their high bits in
+//! common. Where these alone make an image smaller, none of them is looked at; of long chains that leaves about one word in twenty.
 
 use super::Basis;
 use crate::operator::{GroupElement, SiteLayout, SymmetryGroup};
 use multiversion::multiversion;
 use num_complex::Complex64;
 use rayon::prelude::*;
-use std::ops::BitOrAssign;
+use std::ops::{BitOrAssign, Range};
 
 /// Bits of a run of digits. A digit has at most 6.
 const RUN_BITS: u32 = 8;
 
 /// Words that a task looks at.
 const WORDS: u64 = 1 << 14;
+
+/// Words of a part of a task, which are passed over together if their common bits are no representative's.
+const TOGETHER: u64 = 1 << 9;
+
+/// Representatives of a task that sorts them out anew.
+const LISTED: usize = 1 << 16;
 
 /// Digits that are moved by one look-up.
 #[derive(Clone, Copy, Debug)]
@@ -130,6 +137,8 @@ pub struct WordActions {
     characters: Vec<Complex64>,
     /// Whether each element conjugates amplitudes; empty where none does.
     conjugates: Vec<bool>,
+    /// All bits of a word, where each digit is one bit.
+    bits: Option<u128>,
 }
 
 /// A state that was taken to its representative: U_g |s⟩ = σ |r⟩.
@@ -226,7 +235,9 @@ impl WordActions {
         let inverted = if fermions { group.elements.iter().map(inverted).collect() } else { Vec::new() };
         let conjugates = group.elements.iter().map(|element| element.conjugates);
         let conjugates = if group.conjugates() { conjugates.collect() } else { Vec::new() };
-        WordActions { runs, tables, inverted, characters: group.characters(), conjugates }
+        let single = layout.digits().iter().all(|digit| digit.width == 1);
+        let bits = single.then(|| layout.digits().iter().fold(0, |bits, digit| bits | 1 << digit.shift));
+        WordActions { runs, tables, inverted, characters: group.characters(), conjugates, bits }
     }
 
     /// Elements of the group.
@@ -341,6 +352,25 @@ impl WordActions {
         Some((stabiliser, has_state))
     }
 
+    /// Whether the bits that two words and all between them have in common tell that an element makes each of them less.
+    fn all_become_less(&self, first: u128, last: u128) -> bool {
+        with_table!(&self.tables, table => self.all_become_less_by(table, first, last))
+    }
+
+    fn all_become_less_by<W: TableWord>(&self, table: &[W], first: u128, last: u128) -> bool {
+        let Some(bits) = self.bits else { return false };
+        let apart = first ^ last;
+        let open = if apart == 0 { 0 } else { bits & u128::MAX >> apart.leading_zeros() };
+        let (low, high) = (first & !open, first | open);
+        (0..self.elements()).any(|element| {
+            // An image's bit comes from one bit, so it is known where both are the same.
+            let image = self.one(table, W::narrow(low), element).wide();
+            let unknown = open | (image ^ self.one(table, W::narrow(high), element).wide());
+            let differs = (low ^ image) & !unknown;
+            differs > unknown && low >> differs.ilog2() & 1 == 1
+        })
+    }
+
     /// Whether its elements move words as those of another group do, whatever the characters.
     pub(crate) fn moves_alike(&self, other: &WordActions) -> bool {
         let alike = match (&self.tables, &other.tables) {
@@ -397,36 +427,59 @@ impl WordActions {
     /// The representatives of a sector with the sizes of their stabilisers, ascending, found by all cores, or by this thread alone.
     pub(super) fn representatives(&self, plain: &Basis, alone: bool) -> Representatives {
         let kept = |word: u128| Some((word, self.least_word(word)?));
-        let of_task = |task: u64| -> Vec<(u128, (u32, bool))> {
-            let range = task * WORDS..plain.dimension().min((task + 1) * WORDS);
-            match plain.own_tables() {
-                Some(tables) => tables.states(range).filter_map(|word| kept(word.into())).collect(),
-                None => range.filter_map(|index| kept(plain.state(index))).collect(),
+        let passes = |range: &Range<u64>| self.all_become_less(plain.state(range.start), plain.state(range.end - 1));
+        let add = |found: &mut Representatives, range: Range<u64>| match plain.own_tables() {
+            Some(tables) => found.extend(tables.states(range).filter_map(|word| kept(word.into()))),
+            None => found.extend(range.filter_map(|index| kept(plain.state(index)))),
+        };
+        let of_task = |task: u64| -> Representatives {
+            let (mut found, end) = (Representatives::default(), plain.dimension().min((task + 1) * WORDS));
+            let whole = task * WORDS..end;
+            if !passes(&whole) {
+                let parts = whole.step_by(TOGETHER as usize).map(|first| first..end.min(first + TOGETHER));
+                parts.filter(|part| !passes(part)).for_each(|part| add(&mut found, part));
             }
+            found
         };
         let tasks = 0..plain.dimension().div_ceil(WORDS);
-        let found: Vec<Vec<(u128, (u32, bool))>> = match alone {
-            true => tasks.map(of_task).collect(),
-            false => tasks.into_par_iter().map(of_task).collect(),
-        };
-        Representatives::new(found.into_iter().flatten())
+        match alone {
+            true => Representatives::joined(&tasks.map(of_task).collect::<Vec<_>>(), alone),
+            false => Representatives::joined(&tasks.into_par_iter().map(of_task).collect::<Vec<_>>(), alone),
+        }
     }
 
     /// The same of a group that moves words alike, from its representatives: where an element leaves a word as it is, the characters decide.
-    pub(super) fn representatives_from(&self, other: &Representatives) -> Representatives {
+    pub(super) fn representatives_from(&self, other: &Representatives, alone: bool) -> Representatives {
         let of_word =
             |word: u128| (word, self.least_word(word).unwrap_or_else(|| unreachable!("it is the least word")));
-        let with_state = other.words.iter().zip(&other.stabilisers);
-        let mut stateless = other.stateless.iter().copied().peekable();
-        let mut all = Vec::with_capacity(other.words.len() + other.stateless.len());
-        for (word, stabiliser) in with_state {
-            while let Some(before) = stateless.next_if(|before| before < word) {
-                all.push(of_word(before));
+        let Representatives { words, stabilisers, stateless } = other;
+        // Those without a state stand before the first word with one that is larger, the last in the last task.
+        let tasks = words.len().div_ceil(LISTED).max(1);
+        let before = |place: usize| match words.get(place) {
+            Some(word) if place > 0 => stateless.partition_point(|own| own < word),
+            Some(_) => 0,
+            None => stateless.len(),
+        };
+        let of_task = |task: usize| -> Representatives {
+            let own = task * LISTED..words.len().min((task + 1) * LISTED);
+            let last = if task + 1 == tasks { stateless.len() } else { before(own.end) };
+            let mut open = stateless[before(own.start).min(last)..last].iter().copied().peekable();
+            let mut found = Representatives::default();
+            found.words.reserve(own.len());
+            found.stabilisers.reserve(own.len());
+            for (word, stabiliser) in words[own.clone()].iter().zip(&stabilisers[own]) {
+                while let Some(before) = open.next_if(|before| before < word) {
+                    found.extend([of_word(before)]);
+                }
+                found.extend([if *stabiliser == 1 { (*word, (1, true)) } else { of_word(*word) }]);
             }
-            all.push(if *stabiliser == 1 { (*word, (1, true)) } else { of_word(*word) });
+            found.extend(open.map(of_word));
+            found
+        };
+        match alone {
+            true => Representatives::joined(&(0..tasks).map(of_task).collect::<Vec<_>>(), alone),
+            false => Representatives::joined(&(0..tasks).into_par_iter().map(of_task).collect::<Vec<_>>(), alone),
         }
-        all.extend(stateless.map(of_word));
-        Representatives::new(all.into_iter())
     }
 }
 
@@ -442,18 +495,44 @@ pub(super) struct Representatives {
 }
 
 impl Representatives {
-    fn new(all: impl Iterator<Item = (u128, (u32, bool))>) -> Representatives {
-        let mut found = Representatives::default();
+    /// Adds larger words, each with its stabiliser's elements and whether it has a state.
+    fn extend(&mut self, all: impl IntoIterator<Item = (u128, (u32, bool))>) {
         for (word, (stabiliser, has_state)) in all {
             if has_state {
-                found.words.push(word);
-                found.stabilisers.push(stabiliser);
+                self.words.push(word);
+                self.stabilisers.push(stabiliser);
             } else {
-                found.stateless.push(word);
+                self.stateless.push(word);
             }
         }
-        found
     }
+
+    /// Lists that follow each other as one, copied by all cores or by this thread alone.
+    fn joined(parts: &[Representatives], alone: bool) -> Representatives {
+        Representatives {
+            words: concatenated(parts.iter().map(|part| &part.words[..]), alone),
+            stabilisers: concatenated(parts.iter().map(|part| &part.stabilisers[..]), alone),
+            stateless: concatenated(parts.iter().map(|part| &part.stateless[..]), alone),
+        }
+    }
+}
+
+fn concatenated<'p, N: Copy + Default + Send + Sync + 'p>(
+    parts: impl Iterator<Item = &'p [N]> + Clone,
+    alone: bool,
+) -> Vec<N> {
+    let mut all = vec![N::default(); parts.clone().map(<[N]>::len).sum()];
+    let (mut rest, mut pairs) = (&mut all[..], Vec::new());
+    for part in parts {
+        let (own, behind) = rest.split_at_mut(part.len());
+        pairs.push((own, part));
+        rest = behind;
+    }
+    match alone {
+        true => pairs.into_iter().for_each(|(to, from)| to.copy_from_slice(from)),
+        false => pairs.into_par_iter().for_each(|(to, from)| to.copy_from_slice(from)),
+    }
+    all
 }
 
 /// The entries of all runs, each for all elements.
@@ -595,6 +674,46 @@ mod tests {
                 assert_eq!(actions.is_odd(0, word), swaps % 2 == 1, "{word:b}");
             }
             assert!(words > 100, "{words} states of {} bits", layout.bits());
+        }
+    }
+
+    /// Words that are passed over together are no representatives: the list is that of all least words, whatever the elements.
+    #[test]
+    fn lists_miss_no_representative() {
+        use crate::basis::Sector;
+        let sites = 14;
+        let step =
+            |place: &dyn Fn(usize) -> usize| GroupElement::permutation(&(0..sites).map(place).collect::<Vec<_>>());
+        let (turn, mirror) = (step(&|i| (i + 1) % sites), step(&|i| sites - 1 - i));
+        let inversion = GroupElement { moments: true, electrons: true, ..GroupElement::identity(sites) };
+        let swap = step(&|i| [1, 0, 2, 3][i.min(3)] + i.saturating_sub(3));
+        let powers = |element: &GroupElement, count: usize| {
+            let next = |last: &GroupElement| Some(element.after(last));
+            std::iter::successors(Some(GroupElement::identity(sites)), next).take(count).collect::<Vec<_>>()
+        };
+        let with = |list: &[GroupElement], other: &GroupElement| {
+            list.iter().cloned().chain(list.iter().map(|own| other.after(own))).collect::<Vec<_>>()
+        };
+        let turns = powers(&turn, sites);
+        let dihedral = with(&turns, &mirror);
+        let groups = [turns, powers(&swap, 2), with(&dihedral, &inversion), powers(&turn, 1)];
+        let kinds = vec![SiteKind::Moments { two_s: 1 }; sites];
+        for elements in groups {
+            for two_sz in [0, 4, 14] {
+                let plain = Basis::new(sites, 1, Sector::Spins { two_sz }).unwrap();
+                let layout = SiteLayout::new(&kinds);
+                let actions = WordActions::new(&SymmetryGroup::of_elements(elements.clone()), &layout);
+                let words = (0..plain.dimension()).map(|index| plain.state(index));
+                let mut expected = Representatives::default();
+                expected.extend(words.filter_map(|word| Some((word, actions.least_word(word)?))));
+                for alone in [false, true] {
+                    let found = actions.representatives(&plain, alone);
+                    assert_eq!(found.words, expected.words, "{} elements, 2Sz = {two_sz}", elements.len());
+                    assert_eq!((&found.stabilisers, &found.stateless), (&expected.stabilisers, &expected.stateless));
+                    let again = actions.representatives_from(&found, alone);
+                    assert_eq!((again.words, again.stateless), (found.words, found.stateless));
+                }
+            }
         }
     }
 }

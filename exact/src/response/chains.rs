@@ -162,22 +162,30 @@ impl LevelStates {
     }
 }
 
+/// Elements that a thread takes at a time.
+const PART: usize = 1 << 14;
+
 fn norm2(vector: &[Complex64]) -> f64 {
-    vector.par_iter().with_min_len(1 << 14).map(Complex64::norm_sqr).sum()
+    vector.par_iter().with_min_len(PART).map(Complex64::norm_sqr).sum()
 }
 
 /// A complex vector as those on which a real matrix acts: of a complex H its two parts in one, else each by itself, in the phase that makes
 /// the imaginary one least.
 fn real_starts(model: &Model, mut vector: Vec<Complex64>) -> Vec<Vec<f64>> {
     if model.is_complex() {
-        return vec![vector.iter().map(|v| v.re).chain(vector.iter().map(|v| v.im)).collect()];
+        let (re, im) = (vector.par_iter().map(|v| v.re), vector.par_iter().map(|v| v.im));
+        return vec![re.chain(im).collect()];
     }
-    let square: Complex64 = vector.iter().map(|v| v * v).sum();
-    let turn = Complex64::from_polar(1.0, -0.5 * square.arg());
-    vector.iter_mut().for_each(|v| *v *= turn);
+    let squares: Vec<Complex64> = vector.par_chunks(PART).map(|part| part.iter().map(|v| v * v).sum()).collect();
+    let turn = Complex64::from_polar(1.0, -0.5 * squares.iter().sum::<Complex64>().arg());
+    vector.par_iter_mut().with_min_len(PART).for_each(|v| *v *= turn);
     let least = ROUNDING * norm2(&vector);
-    let parts = [vector.iter().map(|v| v.re).collect::<Vec<f64>>(), vector.iter().map(|v| v.im).collect()];
-    parts.into_iter().filter(|part| part.iter().map(|x| x * x).sum::<f64>() > least).collect()
+    let part = |part: fn(&Complex64) -> f64| vector.par_iter().with_min_len(PART).map(part).collect::<Vec<f64>>();
+    let length2 = |part: &[f64]| -> f64 {
+        let sums: Vec<f64> = part.par_chunks(PART).map(|own| own.iter().map(|x| x * x).sum()).collect();
+        sums.iter().sum()
+    };
+    [part(|v| v.re), part(|v| v.im)].into_iter().filter(|part| length2(part) > least).collect()
 }
 
 impl Model {

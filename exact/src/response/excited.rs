@@ -92,6 +92,49 @@ impl<'a> Place<'a> {
     }
 }
 
+/// Where the amplitude stands of a state that an operator's diagonal part leaves as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unmoved {
+    /// At its own number: both models are one.
+    AtItsNumber,
+    /// In a list of the same representatives, of which some have no state.
+    InTheOtherList,
+    /// It is looked for like any other.
+    Anywhere,
+}
+
+impl Unmoved {
+    fn new(from: &Place<'_>, to: &Place<'_>) -> Unmoved {
+        match (from, to) {
+            (Place::Plain(from), Place::Plain(to)) if std::ptr::eq(*from, *to) => Unmoved::AtItsNumber,
+            (Place::Orbits(from, _), Place::Orbits(to, _)) if std::ptr::eq(*from, *to) => Unmoved::AtItsNumber,
+            (Place::Orbits(from, _), Place::Orbits(to, _)) if from.shares_words(to) => Unmoved::InTheOtherList,
+            _ => Unmoved::Anywhere,
+        }
+    }
+}
+
+/// A place in a list that is gone through with ascending words.
+struct Cursor<'a> {
+    orbits: &'a Orbits,
+    next: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn new(orbits: &'a Orbits, first: u128) -> Cursor<'a> {
+        Cursor { orbits, next: orbits.words().partition_point(|word| *word < first) }
+    }
+
+    /// The number of a word that is not less than those before.
+    fn index(&mut self, word: u128) -> Option<usize> {
+        let words = self.orbits.words();
+        while words.get(self.next).is_some_and(|own| *own < word) {
+            self.next += 1;
+        }
+        (words.get(self.next) == Some(&word)).then_some(self.next)
+    }
+}
+
 /// The words of a model's states.
 pub(in super::super) fn layout_of(model: &Model) -> SiteLayout {
     let layout = SiteLayout::new(&model.site_kinds());
@@ -152,6 +195,7 @@ pub(crate) struct Action<'a> {
     from: Place<'a>,
     to: Place<'a>,
     transitions: Vec<OfFlip>,
+    unmoved: Unmoved,
     /// The words of both, where they differ.
     moved: Option<(SiteLayout, SiteLayout)>,
     states: usize,
@@ -166,22 +210,53 @@ impl<'a> Action<'a> {
         let (layout, own) = (layout_of(to), layout_of(from));
         let transitions = adjoint_transitions(operator, &layout);
         let (states, moved) = (to.states() as usize, (own != layout).then_some((layout, own)));
-        Ok(Action { from: Place::new(from)?, to: Place::new(to)?, transitions, moved, states })
+        let (from, to) = (Place::new(from)?, Place::new(to)?);
+        let unmoved = if moved.is_none() { Unmoved::new(&from, &to) } else { Unmoved::Anywhere };
+        Ok(Action { from, to, transitions, unmoved, moved, states })
+    }
+
+    /// ψ of a state that stays as it is. Of one that represents its orbit the amplitude has no phase.
+    #[inline]
+    fn unmoved(
+        &self,
+        values: &[Complex64],
+        (number, word): (usize, u128),
+        cursor: &mut Option<Cursor<'_>>,
+    ) -> Complex64 {
+        let number = match (self.unmoved, cursor) {
+            (Unmoved::AtItsNumber, _) => Some(number),
+            (Unmoved::InTheOtherList, Some(cursor)) => cursor.index(word),
+            _ => return self.from.amplitude(values, word),
+        };
+        let Some(number) = number else { return Complex64::ZERO };
+        values[number] / self.from.state(number).1
     }
 
     /// A|ψ⟩.
     pub(crate) fn applied(&self, values: &[Complex64]) -> Vec<Complex64> {
         let mut made = vec![Complex64::ZERO; self.states];
         made.par_chunks_mut(STATES).enumerate().for_each(|(task, part)| {
+            let mut cursor = match (&self.from, self.unmoved) {
+                (Place::Orbits(orbits, _), Unmoved::InTheOtherList) => {
+                    Some(Cursor::new(orbits, self.to.state(task * STATES).0))
+                }
+                _ => None,
+            };
             for (k, amplitude) in part.iter_mut().enumerate() {
-                let (word, factor) = self.to.state(task * STATES + k);
+                let number = task * STATES + k;
+                let (word, factor) = self.to.state(number);
                 let mut sum = Complex64::ZERO;
                 for (flip, own) in &self.transitions {
                     let of_term = |(transition, times): &(Transition<u128>, Complex64)| {
                         Some(times * transition.amplitude_in(word)?)
                     };
                     let element: Complex64 = own.iter().filter_map(of_term).sum();
-                    if element != Complex64::ZERO {
+                    if element == Complex64::ZERO {
+                        continue;
+                    }
+                    if *flip == 0 && self.moved.is_none() {
+                        sum += element * self.unmoved(values, (number, word), &mut cursor);
+                    } else {
                         let moved = self.moved.as_ref();
                         let before = moved.map_or(word ^ flip, |(from, to)| to.word(&from.configuration(word ^ flip)));
                         sum += element * self.from.amplitude(values, before);

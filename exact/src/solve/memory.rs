@@ -148,7 +148,13 @@ pub(super) fn check(solve: &Solve<'_>, device: &Device) -> Result<(), DeviceErro
     let fits = |(solver, name): (Solver, &'static str)| {
         (needed_bytes(&solve.clone().solver(solver), device) <= free).then_some(name)
     };
+    let alone = solve.clone().values_above(Some(0));
     let advice = match others.into_iter().find_map(fits) {
+        _ if solve.solver == Solver::Dense && needed_bytes(&alone, device) <= free => {
+            "energies alone fit: states = \"all\" with [observables] standard = false, and no observables of your own, entanglement or \
+             vectors"
+                .into()
+        }
         Some(name) => format!("{name} fits: choose it with `solver`"),
         None => largest_sector(solve, free, needed),
     };

@@ -17,7 +17,7 @@ use num_complex::Complex64;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Bytes of an element of a vector on the host: the start, its amplitudes, and those of an image.
+/// Bytes of an element of a vector on the host: the start, its amplitudes, and those of an image. Each operator's image stays beside them.
 const HOST_BYTES: u64 = 40;
 
 /// An energy with its part of a trace.
@@ -136,7 +136,7 @@ impl Model {
         device: &Device,
     ) -> Result<SectorTrace, RunError> {
         let _sampled = trace::span("thermal", "a sampled sector");
-        let host = HOST_BYTES.saturating_mul(self.dimension());
+        let host = (HOST_BYTES + 8 * observables.len() as u64).saturating_mul(self.dimension());
         Device::cpu().check_memory("a random vector and what operators make of it, on the host", host)?;
         let parts: Vec<Operator> = observables.iter().map(|operator| self.part_within(operator)).collect();
         let actions = actions(self, &parts)?;

@@ -166,15 +166,19 @@ impl RealImage {
         let (mut first, parts) = (0, self.parts());
         for level in &pairs.levels {
             // The returned members, then those that certification found; values ascend through both.
-            let members = first..(first + level.multiplicity).min(vectors.len());
+            let members = first..(first + level.multiplicity).min(values.len());
             first = members.end;
             let whole = if level.complete { level.multiplicity / parts } else { level.multiplicity.div_ceil(parts) };
             let most = whole.max(1);
-            let list: Vec<&Vector<T>> = vectors[members.clone()].iter().collect();
-            let chosen: Vec<usize> = independent::<N, T>(&list, self.order, (level.returned, most))?
-                .into_iter()
-                .map(|k| members.start + k)
-                .collect();
+            let chosen: Vec<usize> = match vectors.get(members.clone()) {
+                Some(list) => {
+                    let list: Vec<&Vector<T>> = list.iter().collect();
+                    let chosen = independent::<N, T>(&list, self.order, (level.returned, most))?;
+                    chosen.into_iter().map(|k| members.start + k).collect()
+                }
+                // Values without vectors.
+                None => members.clone().step_by(parts).take(most).collect(),
+            };
             let returned = chosen.len().min(states - kept.len());
             extra.extend(&chosen[returned..]);
             kept.extend(&chosen[..returned]);

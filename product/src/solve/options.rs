@@ -46,6 +46,12 @@ impl<P: Eigenproblem> Diagonalisation<P> {
         self
     }
 
+    /// Sets the rows above which a dense solve makes energies alone, which takes less memory and time; by default it makes vectors.
+    pub fn values_above(mut self, rows: Option<usize>) -> Self {
+        self.options.values_above = rows;
+        self
+    }
+
     /// Sets the number of states; 1 by default.
     pub fn states(mut self, states: usize) -> Self {
         self.options.states = states;

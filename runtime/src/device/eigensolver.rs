@@ -35,23 +35,36 @@ pub struct Eigensolver {
 }
 
 /// A handle of cuSOLVER with its stream and memory.
-struct Worker {
-    handle: sys::cusolverDnHandle_t,
+pub(super) struct Worker {
+    pub(super) handle: sys::cusolverDnHandle_t,
     stream: cudarc::driver::sys::CUstream,
     work: Option<DeviceMemory>,
-    info: DeviceMemory,
+    /// What cuSOLVER says of a call, an i32.
+    pub(super) info: DeviceMemory,
     cuda: Arc<Cuda>,
 }
 
 // SAFETY: handle and stream may be used from any thread with the context current, by one at a time.
 unsafe impl Send for Worker {}
 
-fn refused(call: &'static str) -> impl Fn(solver::CusolverError) -> DeviceError {
+/// An error of the library, with the call that it refused.
+pub(super) fn refused(call: &'static str) -> impl Fn(solver::CusolverError) -> DeviceError {
     move |error| DeviceError::Library { library: "cuSOLVER", call, message: format!("{error:?}") }
 }
 
+/// Refuses a machine without cuSOLVER.
+pub(super) fn check_library() -> Result<()> {
+    // SAFETY: only looks for the library.
+    if unsafe { sys::is_culib_present() } {
+        return Ok(());
+    }
+    let message =
+        "libcusolver was not found; install the CUDA toolkit, or add the folder that holds it to LD_LIBRARY_PATH";
+    Err(DeviceError::Library { library: "cuSOLVER", call: "loading it", message: message.into() })
+}
+
 impl Worker {
-    fn new(cuda: &Arc<Cuda>) -> Result<Worker> {
+    pub(super) fn new(cuda: &Arc<Cuda>) -> Result<Worker> {
         cuda.context().enter()?;
         let stream =
             result::stream::create(result::stream::StreamKind::NonBlocking).map_err(driver("cuStreamCreate"))?;
@@ -59,6 +72,12 @@ impl Worker {
         // SAFETY: handle and stream were made just now.
         unsafe { solver::dn_set_stream(handle, stream.cast()) }.map_err(refused("cusolverDnSetStream"))?;
         Ok(Worker { handle, stream, work: None, info: DeviceMemory::allocate(cuda.context(), 4)?, cuda: cuda.clone() })
+    }
+
+    /// Waits for all that was started.
+    pub(super) fn wait(&self) -> Result<()> {
+        // SAFETY: the stream is ours, and its context is current.
+        unsafe { result::stream::synchronize(self.stream) }.map_err(driver("cuStreamSynchronize"))
     }
 
     /// Solves one matrix and waits for it.
@@ -89,8 +108,8 @@ impl Worker {
             sys::cusolverDnDsyevd(self.handle, mode, side, n, a, n, w, work, elements, info)
                 .result()
                 .map_err(refused("cusolverDnDsyevd"))?;
-            result::stream::synchronize(self.stream).map_err(driver("cuStreamSynchronize"))?;
         }
+        self.wait()?;
         match self.info.read::<i32>(1)?[0] {
             0 => Ok(()),
             info => Err(DeviceError::Library {
@@ -123,17 +142,7 @@ impl Eigensolver {
         let workers = match device {
             Device::Cpu(_) | Device::Sim(_) => Vec::new(),
             Device::Cuda(cuda) => {
-                // SAFETY: only looks for the library.
-                if !unsafe { sys::is_culib_present() } {
-                    return Err(DeviceError::Library {
-                        library: "cuSOLVER",
-                        call: "loading it",
-                        message:
-                            "libcusolver was not found; install the CUDA toolkit, or add the folder that holds it to \
-                                  LD_LIBRARY_PATH"
-                                .into(),
-                    });
-                }
+                check_library()?;
                 (0..WORKERS).map(|_| Worker::new(cuda).map(Mutex::new)).collect::<Result<_>>()?
             }
         };

@@ -215,8 +215,7 @@ pub fn resident(dimension: usize, element: usize, solver: Solver, options: &Solv
     let columns = options.columns(dimension);
     let (name, vectors) = match solver {
         Solver::Dense => {
-            let bytes = dense::bytes(dimension);
-            return (format!("the dense {dimension} x {dimension} matrix with its eigenvectors"), bytes);
+            return dense::memory(dimension, dense::makes_vectors(dimension, options));
         }
         Solver::Lobpcg if columns == 1 => ("LOBPCG", lobpcg::VECTORS),
         Solver::Lobpcg => ("block LOBPCG", block::BLOCKS * columns),

@@ -19,7 +19,7 @@ pub enum Solver {
     /// Olsen: one state with two vectors, corrected by the operator's diagonal as in Davidson's method; for vectors that fill
     /// the memory.
     Olsen,
-    /// Dense diagonalisation on the host.
+    /// Dense diagonalisation.
     Dense,
 }
 
@@ -128,6 +128,8 @@ pub struct SolveOptions {
     /// count as none.
     /// Any number gives the same energy; fewer cost up to twice the multiplies.
     pub keep_vectors: Option<usize>,
+    /// Rows above which a dense solve makes eigenvalues alone ([`Eigenpairs::vectors`] is empty); by default it makes vectors of all matrices.
+    pub values_above: Option<usize>,
     /// A constant removed from the operator beforehand: added to the energies of progress lines only.
     pub taken_out: f64,
 }
@@ -149,6 +151,7 @@ impl Default for SolveOptions {
             progress: None,
             memory_limit: None,
             keep_vectors: None,
+            values_above: None,
             taken_out: 0.0,
         }
     }
@@ -272,7 +275,7 @@ pub enum StopReason {
     MaxIterations,
     /// Rounding prevents further progress above the tolerance; see the residuals.
     Stagnated,
-    /// The whole matrix was diagonalised on the host.
+    /// The whole matrix was diagonalised.
     Dense,
 }
 
@@ -294,9 +297,10 @@ pub struct Level {
 pub struct Eigenpairs<T: Scalar> {
     /// The k eigenvalues that were wanted, in the order of [`SpectrumPart`]: the lowest ascend.
     pub values: Vec<f64>,
-    /// ‖A x − λ x‖ of each, from a recomputed product, summed in f64.
+    /// ‖A x − λ x‖ of each, from a recomputed product, summed in f64; of eigenvalues without vectors a bound of the distance to the
+    /// spectrum.
     pub residuals: Vec<f64>,
-    /// Orthonormal eigenvectors.
+    /// Orthonormal eigenvectors; none where [`SolveOptions::values_above`] is exceeded.
     pub vectors: Vec<Vector<T>>,
     /// The levels of these states, in the same order.
     pub levels: Vec<Level>,

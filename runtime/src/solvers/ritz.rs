@@ -12,15 +12,18 @@ use faer::{Mat, Side};
 /// angle of 1e-5, where the Gram matrix's own error (1e-16) changes a Ritz value by at most 1e-6 of the norm.
 pub(super) const NEARLY_DEPENDENT: f64 = 1e-10;
 
+/// The largest power of two up to a number, so that dividing by it rounds nothing; 1 for zero and what is not finite.
+pub(super) fn power_of_two(number: f64) -> f64 {
+    if number > 0.0 && number.is_finite() { number.log2().floor().clamp(-1000.0, 1000.0).exp2() } else { 1.0 }
+}
+
 /// Eigenvalues ascending and eigenvectors (v[i][j]: component i of vector j) of a symmetric matrix.
 ///
 /// The matrix is first scaled to a largest element of about 1: faer loses digits for a matrix of 1e-30.
 pub(super) fn symmetric_eigen(matrix: &Mat<f64>) -> Result<(Vec<f64>, Mat<f64>), SolveError> {
     let n = matrix.nrows();
     let largest = (0..n).flat_map(|j| (j..n).map(move |i| matrix[(i, j)].abs())).fold(0.0, f64::max);
-    // A power of two, so that nothing is rounded.
-    let unit =
-        if largest > 0.0 && largest.is_finite() { largest.log2().floor().clamp(-1000.0, 1000.0).exp2() } else { 1.0 };
+    let unit = power_of_two(largest);
     let scaled = Mat::from_fn(n, n, |i, j| matrix[(i, j)] / unit);
     let eigen = scaled.self_adjoint_eigen(Side::Lower).map_err(|_| SolveError::Dense(n))?;
     let values = (0..n).map(|i| eigen.S()[i] * unit).collect();

@@ -62,6 +62,9 @@ pub(super) trait Diagonalised<'p, T: Scalar>: Problem {
     ) -> Result<Findings<'p>, Error>;
 }
 
+/// Rows of a matrix up to which the whole spectrum has vectors that nothing is made of: with them residuals are measured.
+pub(super) const MEASURED_ROWS: usize = 4096;
+
 /// What a family makes of its states.
 pub(super) struct Findings<'p> {
     /// Its part of the report.

@@ -1,6 +1,6 @@
 //! What only a model on a lattice has of a run: averages, spins, symmetries, vectors in its basis.
 
-use super::diagonalise::{Diagonalised, Findings, Gathering};
+use super::diagonalise::{Diagonalised, Findings, Gathering, MEASURED_ROWS};
 use super::entanglement::{Entanglement, write_density_matrices};
 use super::records::{shape_record, spectrum};
 use super::{BringVectors, RunContext, Solved, diagonalise};
@@ -54,8 +54,11 @@ impl<'p, T: Scalar> Diagonalised<'p, T> for LatticeProblem {
         ModelRecord { name: file.model.name().into(), file: file.name.clone(), text: file.text.clone() }
     }
 
+    /// Vectors are made for what is made of them.
     fn matrix(&'p self) -> Solve<'p> {
-        self.solve()
+        let file = &self.file;
+        let wanted = file.output.vectors || file.entanglement.is_some() || !self.observables().is_empty();
+        self.solve().values_above((file.solve.all && !wanted).then_some(MEASURED_ROWS))
     }
 
     fn heading(&self) -> Result<String, Error> {

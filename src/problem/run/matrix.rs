@@ -1,7 +1,7 @@
 //! What only a matrix has of a run: vectors of its numbers.
 
 use super::BringVectors;
-use super::diagonalise::{Diagonalised, Findings, Gathering};
+use super::diagonalise::{Diagonalised, Findings, Gathering, MEASURED_ROWS};
 use super::records::{shape_record, spectrum};
 use crate::Error;
 use crate::input::SolveSpec;
@@ -25,8 +25,10 @@ impl<'p> Diagonalised<'p, f64> for MatrixProblem {
         ModelRecord { name: "matrix".into(), file: self.file.name.clone(), text: self.file.text.clone() }
     }
 
+    /// Vectors are made for files of them.
     fn matrix(&'p self) -> Diagonalisation<HermitianProblem<'p>> {
-        self.solve()
+        let alone = self.file.solve.all && !self.file.output.vectors;
+        self.solve().values_above(alone.then_some(MEASURED_ROWS))
     }
 
     fn heading(&self) -> Result<String, Error> {

@@ -164,15 +164,28 @@ pub(super) fn assemble<T: Scalar>(
     is_complete: bool,
     next: Option<f64>,
 ) -> Eigenpairs<T> {
-    let (k, rounding) = (run.options.states, run.rounding());
     let all = |of: fn(&State<T>) -> f64| found.iter().map(of).collect::<Vec<f64>>();
-    let (values, residuals) = (all(|state| state.value), all(|state| state.residual));
-    let errors = error_bounds(&values, &residuals, next, run.floor());
+    let pairs = assemble_values(run, (&all(|state| state.value), &all(|state| state.residual)), is_complete, next);
+    found.truncate(pairs.values.len() + pairs.extra_values.len());
+    let mut vectors: Vec<Vector<T>> = found.into_iter().map(|state| state.vector).collect();
+    let extra_vectors = vectors.split_off(pairs.values.len());
+    Eigenpairs { vectors, extra_vectors, ..pairs }
+}
+
+/// The same of ascending values and their residual norms, without vectors.
+pub(super) fn assemble_values<T: Scalar>(
+    run: &Run<'_, T>,
+    (values, residuals): (&[f64], &[f64]),
+    is_complete: bool,
+    next: Option<f64>,
+) -> Eigenpairs<T> {
+    let (k, rounding) = (run.options.states, run.rounding());
+    let errors = error_bounds(values, residuals, next, run.floor());
     // States that did not converge are not joined for that.
     let unconverged = 0.5 * run.joining_distance();
     let bounded: Vec<BoundedEnergy> = values
         .iter()
-        .zip(&residuals)
+        .zip(residuals)
         .map(|(energy, residual)| BoundedEnergy { energy: *energy, error: residual.min(unconverged), rounding })
         .collect();
     let mut levels = Vec::new();
@@ -192,17 +205,14 @@ pub(super) fn assemble<T: Scalar>(
         (Some(beyond), Some(next)) => Some(beyond.min(next)),
         (beyond, next) => beyond.filter(|_| is_complete).or(next),
     };
-    found.truncate(first);
-    let mut vectors: Vec<Vector<T>> = found.into_iter().map(|state| state.vector).collect();
-    let extra_vectors = vectors.split_off(k);
     Eigenpairs {
         levels,
         values: values[..k].to_vec(),
         residuals: residuals[..k].to_vec(),
         errors: errors[..k].to_vec(),
-        vectors,
+        vectors: Vec::new(),
         extra_values: values[k..first].to_vec(),
-        extra_vectors,
+        extra_vectors: Vec::new(),
         norm: run.norm,
         tolerance: run.tolerance,
         advice: None,

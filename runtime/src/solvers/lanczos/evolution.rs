@@ -11,7 +11,7 @@ use super::super::run::Run;
 use super::super::{CheckpointOptions, SolveOptions};
 use super::evolution_checkpoint::{EvolutionSaver, SavedEvolution};
 use super::exponential::TimeAxis;
-use super::propagator::{FEWEST, MOST, Parts, Propagator, VECTORS_BESIDE};
+use super::propagator::{FEWEST, Parts, Propagator, VECTORS_BESIDE, most_vectors};
 use crate::device::Vector;
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
@@ -112,7 +112,8 @@ pub(super) fn planned<T: Scalar>(
     let fewest = FEWEST.min(operator.dimension());
     run.plan_memory(operator, "an evolution", others + chains * fewest, "; start it in a smaller sector")?;
     let spare = run.spare(operator, others) / chains;
-    Ok(options.vectors.unwrap_or(MOST).clamp(fewest, MOST.max(fewest)).min(spare.max(fewest)).max(1))
+    let most = most_vectors(operator, options.axis(), (options.last_time(), options.times.len()));
+    Ok(options.vectors.unwrap_or(most).clamp(fewest, most.max(fewest)).min(spare.max(fewest)).max(1))
 }
 
 pub(super) fn solve_options(options: &EvolutionOptions) -> SolveOptions {

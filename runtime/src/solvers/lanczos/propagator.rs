@@ -6,21 +6,59 @@
 //!   Re ψ(t) = cos(Ht) a + sin(Ht) b, Im ψ(t) = cos(Ht) b − sin(Ht) a.
 //! * Complex H, which stands as a real one on (Re, Im): x = (a, b) has one chain, and ψ(t) = cos(Ht) x − J sin(Ht) x with J (a, b) = (−b, a).
 //!
-//! Both take as many multiplies as a chain of complex vectors. All vectors of a chain are kept, on the device, and each is made orthogonal to all
-//! before it, so that the bound of [`super::exponential`] is one.
+//! Both take as many multiplies as a chain of complex vectors. All vectors of a chain are kept, on the device. In imaginary time, and where vectors
+//! are short, each is made orthogonal to all before it. Long ones in real time are not: the bound of [`super::exponential`] needs no orthogonal
+//! basis. With A V = V T + β_m v_{m+1} e_mᵀ + F, where F is the rounding of the steps, and w(t) = ‖x‖ V exp(−iTt) e₁, the difference e of w and
+//! exp(−iAt) x obeys
+//!
+//! e′ = −iA e + i ‖x‖ (β_m v_{m+1} e_mᵀ + F) exp(−iTt) e₁,   e(0) = 0,
+//!
+//! and T is symmetric, so ‖e(t)‖ ≤ ‖x‖ (β_m ∫₀ᵗ |[exp(−iTs)]_{m1}| ds + ‖F‖ t), whatever the overlaps of the columns of V (V. Druskin and
+//! L. Knizhnerman, Numer. Linear Algebra Appl. 2, 205 (1995)). Vectors that repeat make a basis less good, which the bound shows.
 
 use super::super::run::Run;
+use super::SHORT;
 use super::exponential::{BoundedStep, SmallExponential, TimeAxis, longest_step, lowest_value};
-use super::recurrence::{Recurrence, sum};
+use super::recurrence::{Recurrence, sums};
 use crate::device::Vector;
 use crate::error::SolveError;
 use crate::operator::LinearOperator;
 use crate::scalar::Scalar;
 
-/// Vectors of a chain. A step of m vectors takes m multiplies and m² passes over a vector to keep them orthogonal, and reaches as far as about
-/// m − 12 of them divided by the half width of the spectrum: for multiplies of 9 passes (Hubbard 4 × 4 on an H200) and of 50 (a stored matrix)
-/// the cost for a unit of time is within a tenth of the least at 36.
-pub(super) const MOST: usize = 36;
+/// Vectors of a chain that are always worth their memory.
+const USUAL: usize = 36;
+/// More hardly make a step longer for each of them.
+const MOST: usize = 72;
+/// So many vectors of a chain do not make a step longer.
+const LOST: f64 = 12.0;
+/// Passes over a vector in a step of the recurrence, and of the state at its end.
+const PASSES: f64 = 5.0;
+
+/// Vectors of a chain at most. A step of m takes m multiplies of `passes` over a vector, and m passes for the state at its end and at each time
+/// within it; it reaches as far as about m − 12 of them divided by the half width of the spectrum. The cost of a unit of time with so many times in
+/// it is the least at 12 + √(12 (passes + 5) half width / times). Bases that are made orthogonal, which takes m² passes, have 36.
+pub(super) fn useful_vectors(passes: f64, half_width: f64, times: f64) -> usize {
+    let best = LOST + (LOST * (passes + PASSES) * half_width / times).sqrt();
+    (best as usize).clamp(USUAL, MOST)
+}
+
+/// Whether the vectors of a chain are made orthogonal to all before them.
+pub(super) fn is_orthogonal(axis: TimeAxis, dimension: usize) -> bool {
+    axis == TimeAxis::Imaginary || dimension <= SHORT
+}
+
+/// Vectors of a chain at most of an evolution to a time, which wants states at so many.
+pub(super) fn most_vectors<T: Scalar>(
+    operator: &dyn LinearOperator<T>,
+    axis: TimeAxis,
+    (until, times): (f64, usize),
+) -> usize {
+    if is_orthogonal(axis, operator.dimension()) {
+        return USUAL;
+    }
+    let vector = (operator.dimension() * size_of::<T>()) as f64;
+    useful_vectors(operator.cost().bytes / vector, 0.5 * operator.norm_bound(), times as f64 / until)
+}
 /// Fewer make steps that are too short.
 pub(super) const FEWEST: usize = 6;
 /// Steps of a chain between two looks whether it is long enough.
@@ -79,6 +117,8 @@ pub(super) struct Propagator<'a, T: Scalar> {
     operator: &'a dyn LinearOperator<T>,
     axis: TimeAxis,
     chains: Vec<Recurrence<'a, T>>,
+    /// Whether each vector is made orthogonal to all before it.
+    orthogonal: bool,
     /// Of the chains that are not zero.
     small: Vec<Option<SmallExponential>>,
     /// Where sin(Ht) x of a complex H is made.
@@ -106,7 +146,8 @@ impl<'a, T: Scalar> Propagator<'a, T> {
         let is_turned = operator.is_complex() && axis == TimeAxis::Real;
         let turned = is_turned.then(|| operator.device().zeros(operator.dimension())).transpose()?;
         let (small, rounding) = ((0..count).map(|_| None).collect(), [0.0; 2]);
-        Ok(Propagator { run, operator, axis, chains, small, turned, rounding, left_out: 0.0 })
+        let orthogonal = is_orthogonal(axis, operator.dimension());
+        Ok(Propagator { run, operator, axis, chains, orthogonal, small, turned, rounding, left_out: 0.0 })
     }
 
     /// Makes bases of a state of length 1, as long as a step of `longest` with an error of `allowed` needs them, at most as long as there is room.
@@ -135,14 +176,14 @@ impl<'a, T: Scalar> Propagator<'a, T> {
         length: f64,
     ) -> Result<SmallExponential, SolveError> {
         let (axis, dimension, norm) = (self.axis, self.operator.dimension(), self.operator.norm_bound());
-        let chain = &mut self.chains[number];
+        let (chain, orthogonal) = (&mut self.chains[number], self.orthogonal);
         chain.begin()?;
         loop {
             let step = chain.projected.size();
             chain.advance(step)?;
-            let is_kept = chain.orthogonalised()?;
             let size = step + 1;
-            let is_closed = chain.beta <= CLOSED * T::EPSILON * norm || size == dimension;
+            let is_kept = if orthogonal { chain.orthogonalised()? } else { chain.filled > size };
+            let is_closed = chain.beta <= CLOSED * T::EPSILON * norm || (orthogonal && size == dimension);
             if is_closed || !is_kept || size.is_multiple_of(LOOK) {
                 let small = SmallExponential::new(chain.projected.alpha(), chain.projected.beta(), length)?;
                 // What is reached with a basis this long is worth looking at where the step is not much longer.
@@ -185,7 +226,9 @@ impl<'a, T: Scalar> Propagator<'a, T> {
             let (shift, _) = self.lowest();
             for (number, to) in to.0.iter_mut().enumerate() {
                 match &self.small[number] {
-                    Some(small) => self.combine(number, &small.decay(time, shift), to, false)?,
+                    Some(small) => {
+                        self.combine(number, &[&small.decay(time, shift)], std::slice::from_mut(to), false)?;
+                    }
                     None => self.run.algebra.scale(to, 0.0)?,
                 }
             }
@@ -195,14 +238,14 @@ impl<'a, T: Scalar> Propagator<'a, T> {
             [whole] => {
                 let Some(small) = &self.small[0] else { return Ok(()) };
                 let [cos, sin] = small.cosine_and_sine(time);
-                self.combine(0, &cos, whole, false)?;
+                self.combine(0, &[&cos], std::slice::from_mut(whole), false)?;
                 let Some(mut made) = self.turned.take() else { unreachable!("made for a complex H") };
-                self.combine(0, &sin, &mut made, false)?;
+                self.combine(0, &[&sin], std::slice::from_mut(&mut made), false)?;
                 let turned = self.run.algebra.turned(&made)?;
                 self.turned = Some(made);
                 self.run.algebra.combine(std::slice::from_mut(whole), &[&turned], &[vec![-1.0]], true)?;
             }
-            [re, im] => {
+            both => {
                 let made: Vec<Option<[Vec<f64>; 2]>> =
                     self.small.iter().map(|small| small.as_ref().map(|small| small.cosine_and_sine(time))).collect();
                 let mut is_begun = false;
@@ -210,19 +253,18 @@ impl<'a, T: Scalar> Propagator<'a, T> {
                     let Some([cos, sin]) = coefficients else { continue };
                     let minus: Vec<f64> = sin.iter().map(|s| -s).collect();
                     let (to_re, to_im) = if number == 0 { (cos, &minus) } else { (sin, cos) };
-                    self.combine(number, to_re, re, is_begun)?;
-                    self.combine(number, to_im, im, is_begun)?;
+                    self.combine(number, &[to_re, to_im], both, is_begun)?;
                     is_begun = true;
                 }
             }
-            _ => unreachable!("one vector or two"),
         }
         Ok(())
     }
 
-    /// to ← Σ c_j v_j of a chain, plus `to` itself if `add`.
-    fn combine(&self, number: usize, c: &[f64], to: &mut Vector<T>, add: bool) -> Result<(), SolveError> {
+    /// to ← Σ c_j v_j of a chain with each list of coefficients, plus `to` itself if `add`.
+    fn combine(&self, number: usize, c: &[&[f64]], to: &mut [Vector<T>], add: bool) -> Result<(), SolveError> {
         let chain = &self.chains[number];
-        sum(self.run, to, &chain.slots[..c.len()], c, &chain.scales, add)
+        let count = c.first().map_or(0, |c| c.len());
+        sums(self.run, to, &chain.slots[..count], c, &chain.scales, add)
     }
 }

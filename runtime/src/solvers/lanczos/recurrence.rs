@@ -175,8 +175,7 @@ impl<'a, T: Scalar> Recurrence<'a, T> {
     }
 }
 
-/// to ← Σ s_i scale_i u_i, plus `to` itself if `add`. The last vector pads the list with weight 0, so that one program
-/// serves every length.
+/// to ← Σ s_i scale_i u_i, plus `to` itself if `add`.
 pub(super) fn sum<T: Scalar>(
     run: &Run<'_, T>,
     to: &mut Vector<T>,
@@ -185,12 +184,25 @@ pub(super) fn sum<T: Scalar>(
     scales: &[f64],
     add: bool,
 ) -> Result<(), SolveError> {
+    sums(run, std::slice::from_mut(to), u, &[s], scales, add)
+}
+
+/// The same for several sums of the same vectors, which are read once. The last vector pads the list with weight 0, so that one
+/// program serves every length.
+pub(super) fn sums<T: Scalar>(
+    run: &Run<'_, T>,
+    to: &mut [Vector<T>],
+    u: &[Vector<T>],
+    s: &[&[f64]],
+    scales: &[f64],
+    add: bool,
+) -> Result<(), SolveError> {
     let Some(last) = u.last() else { return Ok(()) };
     let count = u.len().next_multiple_of(INPUTS);
-    let u: Vec<&Vector<T>> = u.iter().chain(std::iter::repeat(last)).take(count).collect();
-    let weights = s.iter().zip(scales).map(|(s, scale)| s * scale);
-    let c: Vec<Vec<f64>> = weights.chain(std::iter::repeat(0.0)).take(count).map(|weight| vec![weight]).collect();
-    Ok(run.algebra.combine(std::slice::from_mut(to), &u, &c, add)?)
+    let padded: Vec<&Vector<T>> = u.iter().chain(std::iter::repeat(last)).take(count).collect();
+    let weight = |i: usize| if i < u.len() { scales[i] } else { 0.0 };
+    let row = |i: usize| s.iter().map(|s| s.get(i).map_or(0.0, |s| s * weight(i))).collect::<Vec<f64>>();
+    Ok(run.algebra.combine(to, &padded, &(0..count).map(row).collect::<Vec<_>>(), add)?)
 }
 
 /// The factor that normalises a vector of length β; 0 for β = 0.

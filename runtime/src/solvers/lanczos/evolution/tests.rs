@@ -440,3 +440,113 @@ fn tolerances_below_rounding_end_with_a_larger_bound() {
         assert!(course.bound > 1e-18 && course.bound < 1e-11 && course.steps < 200, "{course:?}");
     }
 }
+
+/// P D P with reflections P = 1 − 2 u uᵀ: a long operator whose exponential is known; `complex` has it on both halves.
+struct Reflected {
+    values: Vec<f64>,
+    unit: Vec<f64>,
+    complex: bool,
+    device: Device,
+}
+
+impl Reflected {
+    fn new(values: Vec<f64>, complex: bool, seed: u64) -> Reflected {
+        let mut next = numbers(seed);
+        let plain: Vec<f64> = values.iter().map(|_| next()).collect();
+        let norm = plain.iter().map(|x| x * x).sum::<f64>().sqrt();
+        Reflected { values, unit: plain.iter().map(|x| x / norm).collect(), complex, device: Device::cpu() }
+    }
+
+    fn reflected(&self, x: &[f64]) -> Vec<f64> {
+        let along: f64 = x.iter().zip(&self.unit).map(|(x, u)| x * u).sum();
+        x.iter().zip(&self.unit).map(|(x, u)| x - 2.0 * along * u).collect()
+    }
+
+    /// exp(−iHt) ψ.
+    fn evolved(&self, [re, im]: [&[f64]; 2], time: f64) -> Vec<[f64; 2]> {
+        let (mut re, mut im) = (self.reflected(re), self.reflected(im));
+        for ((a, b), value) in re.iter_mut().zip(&mut im).zip(&self.values) {
+            let (sin, cos) = (value * time).sin_cos();
+            (*a, *b) = (*a * cos + *b * sin, *b * cos - *a * sin);
+        }
+        self.reflected(&re).into_iter().zip(self.reflected(&im)).map(|(a, b)| [a, b]).collect()
+    }
+}
+
+impl LinearOperator<f64> for Reflected {
+    fn dimension(&self) -> usize {
+        self.values.len() * if self.complex { 2 } else { 1 }
+    }
+    fn device(&self) -> &Device {
+        &self.device
+    }
+    fn apply(&self, x: &Vector<f64>, y: &mut Vector<f64>) -> crate::error::Result<f64> {
+        let x = x.download()?;
+        let of_part = |part: &[f64]| {
+            let scaled: Vec<f64> = self.reflected(part).iter().zip(&self.values).map(|(x, d)| x * d).collect();
+            self.reflected(&scaled)
+        };
+        let image: Vec<f64> = x.chunks(self.values.len()).flat_map(of_part).collect();
+        y.write(&image)?;
+        Ok(x.iter().zip(&image).map(|(x, y)| x * y).sum())
+    }
+    fn is_complex(&self) -> bool {
+        self.complex
+    }
+    fn norm_bound(&self) -> f64 {
+        self.values.iter().fold(0.0, |largest, value| value.abs().max(largest))
+    }
+    fn cost(&self) -> Cost {
+        Cost { flops: 1.0, bytes: 1.0 }
+    }
+}
+
+/// Bases of long vectors lose their orthogonality, here to values far away that converge at once; the bound holds all the same.
+#[test]
+fn bounds_hold_for_long_vectors_that_are_not_orthogonal() {
+    let n = crate::solvers::lanczos::SHORT + 3;
+    let mut next = numbers(91);
+    let band: Vec<f64> = (0..n).map(|_| next()).collect();
+    let far = |place: usize, value: f64| {
+        band.iter().enumerate().map(|(i, b)| if i % 5000 == place { value } else { *b }).collect::<Vec<f64>>()
+    };
+    let few = band.iter().map(|value| (3.0 * value).round()).collect();
+    let cases: [(Vec<f64>, f64, f64); 5] = [
+        (band.clone(), 40.0, 1e-10),
+        (far(0, 300.0), 0.7, 1e-9),
+        (far(7, -40.0), 3.0, 1e-6),
+        (band.iter().map(|value| 1e-6 * value).collect(), 3e7, 1e-8),
+        (few, 1e4, 1e-8),
+    ];
+    let mut most_steps = 0;
+    for (case, (values, until, tolerance)) in cases.into_iter().enumerate() {
+        let complex = case % 2 == 1;
+        let start = start(n, 2, 92 + case as u64);
+        let views = [&start[0][..], &start[1][..]];
+        let operator = Reflected::new(values, complex, 93 + case as u64);
+        let options = EvolutionOptions::new(vec![0.3 * until, until], tolerance);
+        let mut seen = 0;
+        let course = evolve(&operator, views, &options, |state: &EvolvedState<'_, f64>| -> Result<(), SolveError> {
+            let apart = distance(&amplitudes(state), &operator.evolved(views, state.time));
+            // What sines of the phases in `evolved` are off by.
+            let rounding = f64::EPSILON * (2.0 + operator.norm_bound() * state.time);
+            assert!(apart <= state.bound + rounding, "{case}: {apart:e}, bound {:e}", state.bound);
+            seen += 1;
+            Ok(())
+        });
+        let course = course.unwrap();
+        assert!(seen == 2 && course.bound <= tolerance, "{case}: {course:?}");
+        most_steps = most_steps.max(course.steps);
+    }
+    assert!(most_steps > 1, "{most_steps}");
+}
+
+/// Many times need short bases; one at the end, long ones where multiplies are dear.
+#[test]
+fn bases_are_as_long_as_pays() {
+    use super::super::propagator::useful_vectors;
+    assert_eq!(useful_vectors(9.0, 50.0, 10.0), 40);
+    assert_eq!(useful_vectors(9.0, 50.0, 100.0), 36);
+    assert_eq!(useful_vectors(50.0, 100.0, 1.0), 72);
+    assert_eq!(useful_vectors(0.0, 0.0, 0.0), 36);
+}
