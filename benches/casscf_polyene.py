@@ -97,6 +97,7 @@ def main():
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--macro", type=int, default=50, help="most macro-iterations")
     parser.add_argument("--steps", type=int, choices=(1, 2), default=2, help="PySCF's mc1step or mc2step; one step takes more density matrices")
+    parser.add_argument("--stepsize", type=float, help="the largest turn of orbitals in a step (default PySCF's)")
     parser.add_argument("--pyscf", choices=("multiply", "casci"), help="also one multiply, or one CASCI, of PySCF's own solver")
     chosen = parser.parse_args()
     import numpy as np
@@ -116,8 +117,9 @@ def main():
     mc.fcisolver = timed_solver(mol, chosen.device)
     mc.fcisolver.certify = False
     mc.natorb, mc.max_cycle_macro = False, chosen.macro
+    mc.max_stepsize = chosen.stepsize or mc.max_stepsize
     gradient = mc.conv_tol_grad or mc.conv_tol**0.5
-    print(f"CASSCF({atoms}, {atoms}) on {chosen.device}: conv_tol {mc.conv_tol:g}, conv_tol_grad {gradient:g}")
+    print(f"CASSCF({atoms}, {atoms}) on {chosen.device}: conv_tol {mc.conv_tol:g}, conv_tol_grad {gradient:g}, max_stepsize {mc.max_stepsize:g}")
     seen = {"energy": None, "time": time.perf_counter(), "macro": 0}
 
     def report(environment):

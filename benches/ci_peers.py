@@ -247,10 +247,10 @@ def main():
     if arguments.pyscf:
         path, module, two_s = arguments.pyscf
         return solve_pyscf(path, module, int(two_s))
-    import importlib.metadata
+    import pyscf
     import platform
 
-    versions = dict(python=platform.python_version(), pyscf=importlib.metadata.version("pyscf"))
+    versions = dict(python=platform.python_version(), pyscf=pyscf.__version__)
     print(f"{arguments.threads} threads; {versions}; load {os.getloadavg()[0]:.1f}", flush=True)
     record = dict(threads=arguments.threads, versions=versions, tolerance=TOLERANCE, cases={})
     with tempfile.TemporaryDirectory() as folder:

@@ -106,7 +106,7 @@ def test_the_caller_s_stream_orders_it_and_the_host_does_not_wait():
 def test_symmetry_sectors_have_the_order_of_the_cores():
     ring = ef.Lattice.chain(12, boundary="periodic")
     spins = ef.Model(ring, ef.sum(ef.sdots(i, j) for i, j, _ in ring.bonds)).sector(two_sz=0)
-    electrons = ef.Model(ef.Lattice.square(3, 2), name="hubbard", t=1.0, u=3.0, mu=0.4).sector(up=2, down=3)
+    electrons = ef.Model(ef.Lattice.square(3, 2, boundary="periodic"), name="hubbard", t=1.0, u=3.0, mu=0.4).sector(up=2, down=3)
     rng = np.random.default_rng(2)
     for model, keys in [(spins, {"k": [0], "reflection": 1}), (spins, {"k": [5]}), (electrons, {"k": [1, 0]}), (electrons, {"k": [2, 1]})]:
         for storage in ("stored", "direct", "table"):

@@ -545,7 +545,15 @@ impl<'a> Section<'a> {
 
     /// A list of whole numbers at least `least`; one number alone is a list of one.
     pub(super) fn counts(&self, key: &'static str, least: usize) -> Option<Placed<Vec<usize>>> {
-        let value = self.get(key)?;
+        self.as_counts(key, least, self.get(key)?)
+    }
+
+    fn as_counts(
+        &self,
+        key: &'static str,
+        least: usize,
+        value: &'a Spanned<DeValue<'a>>,
+    ) -> Option<Placed<Vec<usize>>> {
         let counts = match value.get_ref() {
             DeValue::Array(items) => {
                 let item = |(index, item)| self.as_count(&format!("{key}[{index}]"), least, item);
@@ -563,11 +571,12 @@ impl<'a> Section<'a> {
 
     /// A list of whole numbers at least `least`, where one number alone would be read as how many.
     pub(super) fn listed_counts(&self, key: &'static str, least: usize, expected: &str) -> Option<Placed<Vec<usize>>> {
-        if let Some(value) = self.get(key).filter(|value| matches!(value.get_ref(), DeValue::Integer(_))) {
+        let value = self.get(key)?;
+        if matches!(value.get_ref(), DeValue::Integer(_)) {
             self.wrong_type(key, expected, value);
             return None;
         }
-        self.counts(key, least)
+        self.as_counts(key, least, value)
     }
 
     /// A word, or a list of words.

@@ -81,16 +81,21 @@ fn chains_move_as_exact_vectors_do() {
             "\"sz\"",
         ),
     ];
-    for (model, start, record) in cases {
+    for (number, (model, start, record)) in cases.into_iter().enumerate() {
         let keys = format!(
             "{start}until = 1.0\ntimes = [0.0, 0.35, 1.0]\nrecord = [\"energy\", \"echo\", {record}]\nentropy = [[0, 1, 2], [5]]\n"
         );
         let (_folder, path) = model_file(&text_of(&model, "", &keys));
         let exact = evolved(&path, 0);
-        for update in ["two-site", "expanding"] {
+        // A second each: one of two cases with both.
+        for update in
+            ["two-site", "expanding"].into_iter().skip(usize::from(number % 4 == 3)).take(1 + (number + 1) % 2)
+        {
             let dmrg = format!("states = 64\nupdate = \"{update}\"");
+            // New states that grown bonds lack are estimated from random rows.
+            let tolerance = if update == "two-site" { 1e-9 } else { 1e-5 };
             let (_folder, path) =
-                model_file(&text_of(&model, &dmrg, &format!("{keys}step = 0.02\ntolerance = 1e-9\n")));
+                model_file(&text_of(&model, &dmrg, &format!("{keys}step = 0.02\ntolerance = {tolerance:e}\n")));
             let chain = evolved(&path, 0);
             assert_eq!(chain["chain"]["update"], update);
             let offs = [("energy", 1e-9), ("overlap", 2e-5), ("echo", 2e-5), ("averages", 2e-5), ("entropies", 2e-4)];
@@ -127,7 +132,7 @@ fn chains_move_under_h_of_t_as_exact_vectors_do() {
         for update in ["two-site", "expanding"] {
             let dmrg = format!("states = 64\nupdate = \"{update}\"");
             let (_folder, path) =
-                model_file(&text_of(&model, &dmrg, &format!("{keys}step = 0.02\ntolerance = 1e-7\n")));
+                model_file(&text_of(&model, &dmrg, &format!("{keys}step = 0.02\ntolerance = 1e-4\n")));
             let chain = evolved(&path, 0);
             assert!(chain["energy_drift"].is_null());
             for (key, off) in [("energy", 2e-4), ("overlap", 2e-4), ("echo", 2e-4), ("averages", 2e-4)] {

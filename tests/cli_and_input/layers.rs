@@ -79,15 +79,15 @@ const LARGEST_CIRCLES: [(&str, usize); 13] = [
 /// each by itself), and methods and fields of public types. A change that needs more says why in its commit, and one that needs fewer
 /// lowers the number.
 const MOST_REACHED: [(&str, Surface); 11] = [
-    ("src", Surface { names: 211, members: 867 }),
-    ("core/src", Surface { names: 149, members: 490 }),
-    ("product/src", Surface { names: 95, members: 303 }),
-    ("exact/src", Surface { names: 63, members: 254 }),
+    ("src", Surface { names: 212, members: 869 }),
+    ("core/src", Surface { names: 149, members: 491 }),
+    ("product/src", Surface { names: 95, members: 304 }),
+    ("exact/src", Surface { names: 63, members: 255 }),
     ("ci/src", Surface { names: 78, members: 336 }),
     ("dmrg/src", Surface { names: 78, members: 566 }),
     ("tensors/src", Surface { names: 71, members: 398 }),
-    ("runtime/src", Surface { names: 345, members: 1031 }),
-    ("templates/src", Surface { names: 179, members: 1060 }),
+    ("runtime/src", Surface { names: 346, members: 1032 }),
+    ("templates/src", Surface { names: 180, members: 1060 }),
     ("su3/src", Surface { names: 21, members: 75 }),
     ("grammar/src", Surface { names: 39, members: 43 }),
 ];

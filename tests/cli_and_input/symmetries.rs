@@ -478,7 +478,7 @@ fn rows_are_made_without_a_matrix() {
     let blocked = RING.replace("size = 12", "size = 70").replace("two_sz = 0", "two_sz = 66");
     let output = solve(&(blocked + "k = 0\nstorage = \"direct\"\n"), &["--device", "cpu"]);
     assert_eq!(failed(&output), 2);
-    assert!(stdout(&output).contains("64 bits at most (here 70)"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("64 bits at most, and these have 70"), "{}", stdout(&output));
 }
 
 /// The exchange of spins alone, in either section: the plan says that it is on pairs of strings; energies, averages and vectors are those of the

@@ -282,7 +282,7 @@ impl<E: TimeEngine> Run<'_, '_, E> {
         let now = self.state.tally;
         let course = &mut self.course;
         (course.steps, course.tally) = (course.steps + 1, now);
-        course.splitting.made(time);
+        course.splitting.record_step(time);
         if let Some(growth) = &mut course.growth {
             let scaled = time * self.state.chain().units.scale;
             let factor = (-growth.lowest * scaled - (now.log_norm - before.log_norm)).max(0.0).exp();

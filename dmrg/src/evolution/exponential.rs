@@ -83,7 +83,7 @@ pub(super) fn exponential<K: KrylovVectors>(
                 terms.push((c64::new(-betas.last().copied().unwrap_or(0.0), 0.0), before));
             }
             next = space.sum(next, &terms)?;
-            next = space.without(next, &basis)?;
+            next = space.orthogonal_part(next, &basis)?;
             let beta = space.length(&next)?;
             let size = alphas.iter().chain(&betas).fold(0.0f64, |most, x| most.max(x.abs()));
             let is_closed = beta <= NOTHING * size || basis.len() >= room;

@@ -30,7 +30,7 @@ pub(super) trait KrylovVectors {
     fn combination(&self, terms: &[(c64, &Self::Vector)]) -> Result<Self::Vector, DmrgError>;
 
     /// x without its parts along orthonormal vectors to which it is nearly orthogonal.
-    fn without(&self, x: Self::Vector, basis: &[Self::Vector]) -> Result<Self::Vector, DmrgError>;
+    fn orthogonal_part(&self, x: Self::Vector, basis: &[Self::Vector]) -> Result<Self::Vector, DmrgError>;
 
     /// ‖x‖.
     fn length(&self, x: &Self::Vector) -> Result<f64, DmrgError> {
@@ -123,7 +123,7 @@ impl<F: FnMut(&[f64]) -> Vec<f64>> KrylovVectors for HostVectors<F> {
         self.sum(vec![0.0; terms.first().map_or(0, |(_, x)| x.len())], terms)
     }
 
-    fn without(&self, mut x: Vec<f64>, basis: &[Vec<f64>]) -> Result<Vec<f64>, DmrgError> {
+    fn orthogonal_part(&self, mut x: Vec<f64>, basis: &[Vec<f64>]) -> Result<Vec<f64>, DmrgError> {
         for own in basis {
             let part = overlap(own, &x, self.is_complex);
             add(&mut x, -part, own, self.is_complex);
@@ -211,7 +211,7 @@ impl<E: Engine> KrylovVectors for EngineVectors<'_, E> {
         self.combined(&[(c64::new(factor, 0.0), &x, OperandSpace::Input)])
     }
 
-    fn without(&self, x: E::Buffer, basis: &[E::Buffer]) -> Result<E::Buffer, DmrgError> {
+    fn orthogonal_part(&self, x: E::Buffer, basis: &[E::Buffer]) -> Result<E::Buffer, DmrgError> {
         let turned = if self.is_complex { Some(self.turned(&x)?) } else { None };
         let part = |own: &E::Buffer| -> Result<c64, DmrgError> {
             // ⟨own|x⟩ = own · x − i own · ix.

@@ -76,7 +76,7 @@ impl Splitting {
     }
 
     /// A step of this time was made.
-    pub(super) fn made(&mut self, time: f64) {
+    pub(super) fn record_step(&mut self, time: f64) {
         self.since += time.powi(3);
     }
 

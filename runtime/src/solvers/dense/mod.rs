@@ -66,10 +66,12 @@ pub(super) fn solve<T: Scalar>(
         None => diagonalise(run, operator, vectors)?,
     };
     let Wanted { values, vectors: found, next, refined } = wanted;
-    let scalars: Vec<f64> = values.iter().copied().chain(next).collect();
+    let measured = measured(run, operator, &values, &found, refined)?;
+    // What is saved is what is reported: a resumed run has the same bytes.
+    let reported = |(k, value): (usize, &f64)| measured.get(k).map_or(*value, |measured| measured.0);
+    let scalars: Vec<f64> = values.iter().enumerate().map(reported).chain(next).collect();
     saver.save("dense", 0, &scalars, &found.iter().collect::<Vec<_>>())?;
     let pairs = if vectors {
-        let measured = measured(run, operator, &values, &found, refined)?;
         let states = measured.into_iter().zip(found);
         let mut found: Vec<certify::State<T>> =
             states.map(|((value, residual), vector)| certify::State { value, residual, vector }).collect();
@@ -186,5 +188,5 @@ fn restore<T: Scalar>(
         Ok(vector)
     });
     let vectors = vectors.collect::<Result<Vec<_>, SolveError>>()?;
-    Ok(Some(Wanted { values: values.to_vec(), vectors, next: next.first().copied(), refined: false }))
+    Ok(Some(Wanted { values: values.to_vec(), vectors, next: next.first().copied(), refined: true }))
 }
