@@ -98,7 +98,7 @@ fn the_checkpoint_of_another_version() {
         for resume in [false, true] {
             let refused = run(&chain, &Options::default(), Some(&at(resume)), |_| {}).unwrap_err();
             assert!(matches!(&refused, DmrgError::OtherCheckpoint { what, .. } if what == "version"), "{refused}");
-            assert!(refused.to_string().contains(&format!("found {schema}")), "{refused}");
+            assert!(refused.to_string().contains(&format!("its version is {schema}")), "{refused}");
         }
     }
 }
