@@ -91,9 +91,10 @@ fn chains_move_as_exact_vectors_do() {
         for update in
             ["two-site", "expanding"].into_iter().skip(usize::from(number % 4 == 3)).take(1 + (number + 1) % 2)
         {
-            let dmrg = format!("states = 64\nupdate = \"{update}\"");
-            // New states that grown bonds lack are estimated from random rows.
-            let tolerance = if update == "two-site" { 1e-9 } else { 1e-5 };
+            // What grown bonds lack is estimated from random rows, from a product of local states by far too much.
+            let (tolerance, discarded, bound) =
+                if update == "two-site" { (1e-9, "", 1e-3) } else { (1e-3, "discarded = 1e-14\n", 3e-2) };
+            let dmrg = format!("states = 64\n{discarded}update = \"{update}\"");
             let (_folder, path) =
                 model_file(&text_of(&model, &dmrg, &format!("{keys}step = 0.02\ntolerance = {tolerance:e}\n")));
             let chain = evolved(&path, 0);
@@ -103,7 +104,7 @@ fn chains_move_as_exact_vectors_do() {
                 let found = distance(&exact[key], &chain[key]);
                 assert!(found < off, "{model} {update}: {key} is off by {found:e}; {}", chain["chain"]);
             }
-            assert!(chain["bound"].as_f64().unwrap() < 1e-3, "{}", chain["bound"]);
+            assert!(chain["bound"].as_f64().unwrap() < bound, "{model} {update}: {}", chain["bound"]);
             assert_eq!(chain["chain"]["cut_entropies"][0].as_array().unwrap().len(), 5);
         }
     }
@@ -130,13 +131,16 @@ fn chains_move_under_h_of_t_as_exact_vectors_do() {
         let (_folder, path) = model_file(&text_of(&model, "", &keys));
         let exact = evolved(&path, 0);
         for update in ["two-site", "expanding"] {
-            let dmrg = format!("states = 64\nupdate = \"{update}\"");
+            let dmrg = format!("states = 64\ndiscarded = 1e-14\nupdate = \"{update}\"");
             let (_folder, path) =
-                model_file(&text_of(&model, &dmrg, &format!("{keys}step = 0.02\ntolerance = 1e-4\n")));
+                model_file(&text_of(&model, &dmrg, &format!("{keys}step = 0.02\ntolerance = 1e-3\n")));
             let chain = evolved(&path, 0);
             assert!(chain["energy_drift"].is_null());
-            for (key, off) in [("energy", 2e-4), ("overlap", 2e-4), ("echo", 2e-4), ("averages", 2e-4)] {
+            // Observables of length up to 1 are off by at most twice what ψ is.
+            let bound = 2.0 * chain["bound"].as_f64().unwrap() + 1e-6;
+            for (key, most) in [("energy", 1e-2), ("overlap", 1e-3), ("echo", 1e-3), ("averages", 1e-3)] {
                 let found = distance(&exact[key], &chain[key]);
+                let off = if key == "energy" { most } else { bound.min(most) };
                 assert!(found < off, "{model} {update}: {key} is off by {found:e}; {}", chain["chain"]);
             }
         }
