@@ -3,9 +3,9 @@
 
 In:   FCIDUMP files of tests/data/ci and benches/ci, and a number of threads.
 Out:  one table on the terminal, and with --output a JSON file with every number.
-Runs: makes a virtual environment under target/ci_peers, installs pyscf and pyscf-forge from PyPI in it, restarts
-      itself there, and calls target/release/eigenforge. With --here it uses the Python that runs it, and leaves out
-      pyscf-forge's rows where that is missing.
+Runs: makes a virtual environment under target/ci_peers, installs pyscf (with --spins also pyscf-forge) from PyPI in
+      it, restarts itself there, and calls target/release/eigenforge. With --here it uses the Python that runs it.
+      Without pyscf-forge its rows are left out.
 
     python3 benches/ci_peers.py                                   # H2O and N2; about a minute after the installation
     python3 benches/ci_peers.py --case OH_631g_fc_0.97 --repeats 9
@@ -69,10 +69,12 @@ def enter_environment(arguments):
         print(f"making a virtual environment in {HOME.relative_to(ROOT)} ...", file=sys.stderr)
         HOME.mkdir(parents=True, exist_ok=True)
         subprocess.run([sys.executable, "-m", "venv", str(HOME / "venv")], check=True)
-    for package, module in [("pyscf", "pyscf"), ("pyscf-forge", "pyscf.csf_fci")]:
+    # pyscf-forge is compiled as it is installed; where that fails its rows are left out.
+    packages = [("pyscf", "pyscf"), ("pyscf-forge", "pyscf.csf_fci")]
+    for package, module in packages if arguments.spins else packages[:1]:
         have = subprocess.run([str(python), "-c", f"import {module}"], capture_output=True)
         if have.returncode != 0:
-            subprocess.run([str(python), "-m", "pip", "install", "--quiet", package], check=True)
+            subprocess.run([str(python), "-m", "pip", "install", "--quiet", package], check=package == "pyscf")
     restart(python, arguments)
 
 
@@ -204,12 +206,15 @@ def solve(program, told, case, arguments, folder):
 
 def rows_of(arguments):
     """The rows that this machine and these arguments have."""
-    rows = SPIN_ROWS if arguments.spins else ROWS
     peers = arguments.device == "cpu"
-    forge = importlib.util.find_spec("pyscf.csf_fci") is not None if peers else False
-    has = {"eigenforge": True, "pyscf": peers}
-    has_package = {name: row for name, row in rows.items() if has[row[0]] and (forge or row[1].get("module") != "csf_fci")}
-    return {name: row for name, row in has_package.items() if arguments.row is None or name in arguments.row}
+    forge = peers and importlib.util.find_spec("pyscf.csf_fci") is not None
+
+    def is_wanted(name, program, told):
+        is_here = program == "eigenforge" or (forge if told["module"] == "csf_fci" else peers)
+        return is_here and (arguments.row is None or name in arguments.row)
+
+    rows = SPIN_ROWS if arguments.spins else ROWS
+    return {name: row for name, row in rows.items() if is_wanted(name, *row)}
 
 
 def compare(case, arguments, folder):
@@ -247,10 +252,13 @@ def main():
     if arguments.pyscf:
         path, module, two_s = arguments.pyscf
         return solve_pyscf(path, module, int(two_s))
-    import pyscf
     import platform
 
-    versions = dict(python=platform.python_version(), pyscf=pyscf.__version__)
+    versions = dict(python=platform.python_version())
+    if arguments.device == "cpu":
+        import pyscf
+
+        versions["pyscf"] = pyscf.__version__
     print(f"{arguments.threads} threads; {versions}; load {os.getloadavg()[0]:.1f}", flush=True)
     record = dict(threads=arguments.threads, versions=versions, tolerance=TOLERANCE, cases={})
     with tempfile.TemporaryDirectory() as folder:
