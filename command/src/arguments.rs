@@ -162,6 +162,9 @@ pub(super) struct CurveArguments {
     /// Where it is saved.
     #[command(flatten)]
     pub saved: CheckpointArguments,
+    /// Write a timeline of the run to this file, for ui.perfetto.dev or chrome://tracing
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
     /// Print one JSON object, and nothing else, on standard output
     #[arg(long)]
     pub json: bool,

@@ -7,7 +7,7 @@ use super::error::CommandError;
 use super::output::{self, print};
 use super::output_folder;
 use super::progress::Display;
-use super::solve::{HINT, heed_signals};
+use super::solve::{HINT, heed_signals, recorded};
 use eigenforge::Error;
 use eigenforge::evolve::file_evolution;
 use eigenforge::input::{InputError, InputFile, ParameterSweep};
@@ -27,6 +27,7 @@ const SWEEP_FILES: [&str; 4] = ["sweep.json", "sweep.csv", "curves.csv", "sweep.
 
 /// A verb: what it makes, how its file is read, and the library's function.
 struct CurveVerb<R> {
+    command: &'static str,
     result: &'static str,
     read: fn(&Path) -> Result<InputFile, InputError>,
     make: MakeCurves<R>,
@@ -36,23 +37,53 @@ struct CurveVerb<R> {
 
 /// Runs `eigenforge spectrum`.
 pub(super) fn run_spectrum(arguments: &CurveArguments) -> Result<VerbEnd, CommandError> {
-    run(arguments, CurveVerb { result: "a spectrum", read: InputFile::read, make: file_spectrum, vectors: false })
+    run(
+        arguments,
+        CurveVerb {
+            command: "eigenforge spectrum",
+            result: "a spectrum",
+            read: InputFile::read,
+            make: file_spectrum,
+            vectors: false,
+        },
+    )
 }
 
 /// Runs `eigenforge thermal`.
 pub(super) fn run_thermal(arguments: &CurveArguments) -> Result<VerbEnd, CommandError> {
-    run(arguments, CurveVerb { result: "a thermal average", read: InputFile::read, make: file_thermal, vectors: false })
+    run(
+        arguments,
+        CurveVerb {
+            command: "eigenforge thermal",
+            result: "a thermal average",
+            read: InputFile::read,
+            make: file_thermal,
+            vectors: false,
+        },
+    )
 }
 
 /// Runs `eigenforge evolve`.
 pub(super) fn run_evolve(arguments: &EvolveArguments) -> Result<VerbEnd, CommandError> {
     let (read, vectors) = (InputFile::read_evolving, arguments.vectors);
-    let verb = CurveVerb { result: "an evolution", read, make: file_evolution, vectors };
+    let verb = CurveVerb { command: "eigenforge evolve", result: "an evolution", read, make: file_evolution, vectors };
     run(&arguments.curve, verb)
 }
 
 fn run<R: CurveReport + Send>(arguments: &CurveArguments, verb: CurveVerb<R>) -> Result<VerbEnd, CommandError> {
-    let start = Instant::now();
+    let (end, _) = recorded(arguments.trace.as_deref(), verb.command, |start| {
+        let end = run_from(start, arguments, verb);
+        let refused = end.as_ref().is_err_and(|error| error.exit_code() == 2);
+        (end, !refused)
+    })?;
+    end
+}
+
+fn run_from<R: CurveReport + Send>(
+    start: Instant,
+    arguments: &CurveArguments,
+    verb: CurveVerb<R>,
+) -> Result<VerbEnd, CommandError> {
     if World::join()?.is_some() {
         let (what, why) = (format!("{} over ranks", verb.result), "one process makes it: leave mpirun out");
         return Err(Error::not_of_family(Family::Lattice, &what, why).into());

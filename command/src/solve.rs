@@ -41,34 +41,49 @@ pub(super) fn traced(
     arguments: &SolveArguments,
     run: impl FnOnce(Instant, &mut Option<Box<dyn Solvable>>) -> Result<VerbEnd, CommandError>,
 ) -> Result<VerbEnd, CommandError> {
-    let start = Instant::now();
-    arguments.trace.as_deref().map_or(Ok(()), check_file)?;
-    let recording = arguments.trace.as_ref().map(|_| Recording::start()).transpose()?;
-    let whole = trace::span("solve", "eigenforge solve");
     let mut solved = None;
-    let end = run(start, &mut solved);
-    drop(whole);
-    // What was refused before anything ran leaves the trace of an earlier run alone.
-    let refused = solved.is_none() && end.as_ref().is_err_and(|error| error.exit_code() == 2);
-    if let (Some(path), Some(recording), false) = (&arguments.trace, recording, refused) {
-        let trace = recording.finish();
-        trace.notes.iter().for_each(|note| say!("warning: {note}"));
-        match write_trace(path, &trace) {
-            Ok(path) => {
-                output::results_in(&path);
-                say!("wrote {}: open it in https://ui.perfetto.dev or chrome://tracing", path.display())
-            }
-            // What stopped the solve matters more.
-            Err(fault) if end.is_err() => say!("warning: {fault}"),
-            Err(fault) => return Err(fault.into()),
-        }
-        let files = solved.and_then(|problem| problem.generated().ok()).unwrap_or_default();
-        if !files.is_empty() {
-            let lines = profile::lines(&files, &profile::own_command());
-            say!("the same phases under NVIDIA's profilers:\n{}", lines.trim_end());
-        }
+    let (end, wrote) = recorded(arguments.trace.as_deref(), "eigenforge solve", |start| {
+        let end = run(start, &mut solved);
+        // What was refused before anything ran leaves the trace of an earlier run alone.
+        let refused = solved.is_none() && end.as_ref().is_err_and(|error| error.exit_code() == 2);
+        (end, !refused)
+    })?;
+    let files = solved.filter(|_| wrote).and_then(|problem| problem.generated().ok()).unwrap_or_default();
+    if !files.is_empty() {
+        let lines = profile::lines(&files, &profile::own_command());
+        say!("the same phases under NVIDIA's profilers:\n{}", lines.trim_end());
     }
     end
+}
+
+/// How something ended, and whether a trace was asked for and may be followed by more lines.
+type Recorded = (Result<VerbEnd, CommandError>, bool);
+
+/// Runs something; recorded and written where `path` names a file, unless it says that nothing ran.
+pub(super) fn recorded(
+    path: Option<&Path>,
+    command: &'static str,
+    run: impl FnOnce(Instant) -> (Result<VerbEnd, CommandError>, bool),
+) -> Result<Recorded, CommandError> {
+    let start = Instant::now();
+    path.map_or(Ok(()), check_file)?;
+    let recording = path.map(|_| Recording::start()).transpose()?;
+    let whole = trace::span("solve", command);
+    let (end, ran) = run(start);
+    drop(whole);
+    let (Some(path), Some(recording), true) = (path, recording, ran) else { return Ok((end, false)) };
+    let trace = recording.finish();
+    trace.notes.iter().for_each(|note| say!("warning: {note}"));
+    match write_trace(path, &trace) {
+        Ok(path) => {
+            output::results_in(&path);
+            say!("wrote {}: open it in https://ui.perfetto.dev or chrome://tracing", path.display())
+        }
+        // What stopped the run matters more.
+        Err(fault) if end.is_err() => say!("warning: {fault}"),
+        Err(fault) => return Err(fault.into()),
+    }
+    Ok((end, true))
 }
 
 /// Solves what the file asks for; the problem is left in `solved`.

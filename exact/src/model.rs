@@ -253,14 +253,22 @@ impl Model {
             return Err(SymmetryError::Twice { symmetry: sector.group().describe() }.into());
         }
         let group = symmetry.group(&self.operator, &self.sector().charge_values())?;
-        let mut layout = SiteLayout::new(&self.operator.kinds_or_implied());
-        self.operator.forbidden().iter().for_each(|states| layout.forbid(states));
-        let (bits, storage) = (layout.bits(), self.storage_with(symmetry.wanted_storage())?);
-        let model = self.in_sector(group, layout, storage, false)?;
-        let is_direct = || !model.by_strings().way().stores_matrix();
-        if storage == MatrixStorage::Direct && !is_direct() {
-            return Err(SymmetryError::NotDirect { bits }.into());
+        let model = self.in_group(group, symmetry.wanted_storage())?;
+        let storage = model.symmetric().map_or(MatrixStorage::Auto, SymmetricSector::wanted_storage);
+        if storage == MatrixStorage::Direct && model.by_strings().way().stores_matrix() {
+            return Err(SymmetryError::NotDirect { bits: SiteLayout::new(&self.site_kinds()).bits() }.into());
         }
+        Ok(model)
+    }
+
+    /// The same model in the symmetry sector of a group that leaves H as it is.
+    ///
+    /// # Errors
+    /// A sector without states, too little memory.
+    pub(super) fn in_group(&self, group: SymmetryGroup, storage: MatrixStorage) -> Result<Model, OperatorError> {
+        let mut layout = SiteLayout::new(&self.site_kinds());
+        self.operator.forbidden().iter().for_each(|states| layout.forbid(states));
+        let model = self.in_sector(group, layout, self.storage_with(storage)?, false)?;
         Ok(model.named(&format!("{}_symmetric", self.name)))
     }
 

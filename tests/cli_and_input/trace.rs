@@ -70,6 +70,28 @@ fn solve(folder: &Path, model: &str, options: &[&str]) -> (Value, Outcome, Strin
     (json, Outcome::from_json(stdout(&output)).unwrap(), stderr(&output))
 }
 
+/// The verbs of curves are recorded as a solve is.
+#[test]
+fn curves_have_a_timeline() {
+    let folder = tempfile::tempdir().unwrap();
+    let (model, file) = (folder.path().join("ring.toml"), folder.path().join("trace.json"));
+    let text = "[model]\nname = \"xxz\"\njxy = 1.0\njz = 1.0\n[lattice]\nkind = \"chain\"\nsize = 8\nboundary = \"periodic\"\n\
+                [sector]\ntwo_sz = 0\n[symmetry]\nk = [0]\n[spectrum]\nof = \"Sz\"\nomega = { from = 0.0, to = 4.0, points = 9 }\n";
+    std::fs::write(&model, text).unwrap();
+    let [model, file] = [&model, &file].map(|path| path.to_str().unwrap());
+    let output = run(&["spectrum", model, "--device", "cpu", "--trace", file]);
+    assert!(stderr(&output).contains("wrote") && output.status.success(), "{}", stderr(&output));
+    let json: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let all = spans(&json);
+    let whole = all.iter().find(|span| span.name == "eigenforge spectrum").unwrap();
+    let momenta: Vec<&Span<'_>> = all.iter().filter(|span| span.name == "a momentum").collect();
+    assert!(momenta.len() == 8 && momenta.iter().all(|span| whole.holds(span)), "{} momenta", momenta.len());
+    // What is refused leaves an earlier timeline alone.
+    std::fs::write(file, "kept").unwrap();
+    assert_eq!(run(&["thermal", model, "--trace", file]).status.code(), Some(2));
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "kept");
+}
+
 #[test]
 fn spans_nest() {
     let folder = tempfile::tempdir().unwrap();

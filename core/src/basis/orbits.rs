@@ -69,21 +69,38 @@ struct Listed {
 /// Values of the highest bits of a task.
 const VALUES: usize = 1 << 14;
 
+/// States whose places a task notes.
+const PLACES: usize = 1 << 16;
+
 /// The bit of a number that is that of a line.
 const LINE: u32 = 1 << (u32::BITS - 1);
+
+/// Of each word how many before it are no lines, or the number of its line and [`LINE`]; and the places of those that are none. `alone` says
+/// that this thread does it.
+fn places(words: &[u128], lines: &[StateLine], alone: bool) -> (Vec<u32>, Vec<u32>) {
+    let of_part = |first: usize, words: &[u128]| {
+        let mut line = words.first().map_or(0, |word| lines.partition_point(|own| own.word < *word));
+        let (mut parts, mut pairs) = (Vec::with_capacity(words.len()), Vec::with_capacity(words.len()));
+        for (place, word) in (first..).zip(words) {
+            let is_line = lines.get(line).is_some_and(|own| own.word == *word);
+            parts.push(if is_line { line as u32 | LINE } else { (place - line) as u32 });
+            if is_line { line += 1 } else { pairs.push(place as u32) }
+        }
+        (parts, pairs)
+    };
+    if alone {
+        return of_part(0, words);
+    }
+    let each = words.par_chunks(PLACES).enumerate().map(|(part, words)| of_part(part * PLACES, words));
+    let each: Vec<(Vec<u32>, Vec<u32>)> = each.collect();
+    let (parts, pairs): (Vec<_>, Vec<_>) = each.iter().map(|(parts, pairs)| (&parts[..], &pairs[..])).unzip();
+    (parts.concat(), pairs.concat())
+}
 
 impl Listed {
     fn new(all: Representatives, bits: u32, lines: Option<&[StateLine]>, alone: bool) -> Listed {
         let words = &all.words;
-        let (mut parts, mut pairs, mut line) = (Vec::new(), Vec::new(), 0);
-        if let Some(lines) = lines {
-            for (place, word) in words.iter().enumerate() {
-                let is_line = lines.get(line).is_some_and(|own| own.word == *word);
-                parts.push(if is_line { line as u32 | LINE } else { pairs.len() as u32 });
-                if is_line { line += 1 } else { pairs.push(place as u32) }
-            }
-            debug_assert_eq!(line, lines.len(), "a line is a state");
-        }
+        let (parts, pairs) = lines.map_or_else(Default::default, |lines| places(words, lines, alone));
         let shift = bits.saturating_sub(words.len().max(1).ilog2());
         let mut starts = vec![0; (1 << (bits - shift)) + 1];
         let fill = |(part, starts): (usize, &mut [usize])| {
@@ -209,6 +226,11 @@ impl Orbits {
         &self.actions
     }
 
+    /// The first antiunitary element of the group, if it has one.
+    pub fn conjugation(&self) -> Option<usize> {
+        (0..self.actions.elements()).find(|element| self.actions.conjugates(*element))
+    }
+
     /// Lists them now, by all cores: to be called before threads that share a work ask for them.
     pub fn prepare(&self) {
         self.list();
@@ -226,9 +248,11 @@ impl Orbits {
         self.list().index(word)
     }
 
-    /// Whether the orbits of another sector are of the same words, with the same representatives.
+    /// Whether the orbits of another sector are of the same words, with the same representatives but for those without a state.
     pub fn shares_words(&self, other: &Orbits) -> bool {
-        self.plain.sector() == other.plain.sector() && self.actions.moves_alike(&other.actions)
+        self.plain.sector() == other.plain.sector()
+            && self.plain.word() == other.plain.word()
+            && self.actions.moves_alike(&other.actions)
     }
 
     /// Elements that leave each representative as it is.
@@ -239,12 +263,10 @@ impl Orbits {
 
     /// Lists them by the list of another sector, if that has one and its group moves the same words alike: many times quicker.
     pub fn adopt_list(&self, other: &Orbits) {
-        let is_alike = self.lines.is_none()
-            && other.lines.is_none()
-            && self.plain.sector() == other.plain.sector()
-            && self.plain.dimension() == other.plain.dimension()
-            && self.actions.moves_alike(&other.actions);
-        if let Some(listed) = other.listed.get().filter(|_| is_alike) {
+        if self.listed.get().is_some() {
+            return;
+        }
+        if let Some(listed) = other.listed.get().filter(|_| self.shares_words(other)) {
             self.listed.get_or_init(|| {
                 let alone = is_of_a_pool();
                 self.listed_words(self.actions.representatives_from(&listed.all, alone), alone)

@@ -20,7 +20,7 @@ use crate::operator::{GroupElement, SiteLayout, SymmetryGroup};
 use multiversion::multiversion;
 use num_complex::Complex64;
 use rayon::prelude::*;
-use std::ops::{BitOrAssign, Range};
+use std::ops::{BitAnd, BitOrAssign, BitXor, Not, Range};
 
 /// Bits of a run of digits. A digit has at most 6.
 const RUN_BITS: u32 = 8;
@@ -48,9 +48,13 @@ struct Run {
 pub(super) type Inverted = (u128, u128);
 
 /// Words of a table: 32 or 64 bits where they suffice.
-trait TableWord: Copy + Ord + BitOrAssign + Default + Send + Sync {
+trait TableWord:
+    Copy + Ord + BitOrAssign + BitAnd<Output = Self> + BitXor<Output = Self> + Not<Output = Self> + Default + Send + Sync
+{
     fn narrow(word: u128) -> Self;
     fn wide(self) -> u128;
+    /// The bits above the highest one that is set.
+    fn above(self) -> Self;
     /// The value of a run.
     fn value(self, run: &Run) -> usize;
 }
@@ -62,6 +66,14 @@ impl TableWord for u32 {
 
     fn wide(self) -> u128 {
         self.into()
+    }
+
+    #[inline(always)]
+    fn above(mut self) -> u32 {
+        for step in 0..5 {
+            self |= self >> (1u32 << step);
+        }
+        !self
     }
 
     #[inline]
@@ -79,6 +91,14 @@ impl TableWord for u64 {
         self.into()
     }
 
+    #[inline(always)]
+    fn above(mut self) -> u64 {
+        for step in 0..6 {
+            self |= self >> (1u32 << step);
+        }
+        !self
+    }
+
     #[inline]
     fn value(self, run: &Run) -> usize {
         (self >> run.shift & run.mask) as usize
@@ -92,6 +112,14 @@ impl TableWord for u128 {
 
     fn wide(self) -> u128 {
         self
+    }
+
+    #[inline(always)]
+    fn above(mut self) -> u128 {
+        for step in 0..7 {
+            self |= self >> (1u32 << step);
+        }
+        !self
     }
 
     #[inline]
@@ -124,8 +152,6 @@ macro_rules! with_table {
 const BLOCK: usize = 16;
 /// Runs of a word: a digit of five bits may have one of its own.
 const MOST_RUNS: usize = 26;
-/// The first elements, whose images are made one after the other: with them less than one word in ten is left.
-const SINGLE: usize = 10;
 
 /// The elements of a group on state words.
 #[derive(Debug)]
@@ -185,6 +211,55 @@ fn least_image<W: TableWord>(table: &[W], entries: &[usize], stride: usize) -> (
         found = found.min((least[lane], firsts[lane].wide() as usize + lane));
     }
     found
+}
+
+/// The part of the images of words that the high bits make, which they have in common, and the runs of other bits.
+struct CommonImages<W> {
+    images: Vec<W>,
+    open: usize,
+}
+
+/// How many images are a word itself, `common` is a part of them; those behind the last element too, which are the first's; `None` if one is less.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw+avx2", "x86_64+avx2"))]
+fn equal_images<W: TableWord>(table: &[W], entries: &[usize], common: &[W], own: W) -> Option<usize> {
+    let mut equal = 0;
+    for (block, common) in common.as_chunks::<BLOCK>().0.iter().enumerate() {
+        let (mut images, mut is_less, mut same) = (block_of_images(table, entries, block * BLOCK), false, 0u32);
+        for lane in 0..BLOCK {
+            images[lane] |= common[lane];
+        }
+        for image in images {
+            is_less |= image < own;
+            same += u32::from(image == own);
+        }
+        if is_less {
+            return None;
+        }
+        equal += same as usize;
+    }
+    Some(equal)
+}
+
+/// Whether an element makes all words less that are `low` but for open bits; `entries` are those of it with no open bit, and with all.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw+avx2", "x86_64+avx2"))]
+fn some_make_less<W: TableWord>(table: &[W], entries: [&[usize]; 2], stride: usize, (low, open): (W, W)) -> bool {
+    let mut first = 0;
+    while first < stride {
+        let [lows, highs] = entries.map(|entries| block_of_images(table, entries, first));
+        let mut is_less = false;
+        for (image, high) in lows.into_iter().zip(highs) {
+            // An image's bit comes from one bit, so it is known where both are the same.
+            let mut unknown = image ^ high;
+            unknown |= open;
+            let known = unknown.above();
+            is_less |= image & known < low & known;
+        }
+        if is_less {
+            return true;
+        }
+        first += BLOCK;
+    }
+    false
 }
 
 /// The digits that lie in runs of at most [`RUN_BITS`], and the values of each run.
@@ -261,13 +336,6 @@ impl WordActions {
         (entries, self.runs.len())
     }
 
-    /// The images of a word by a block of elements from `first` on, and how many there are.
-    #[inline]
-    fn block<W: TableWord>(&self, table: &[W], word: W, first: usize) -> ([W; BLOCK], usize) {
-        let (entries, runs) = self.entries(word);
-        (block_of_images(table, &entries[..runs], first), BLOCK.min(self.elements() - first))
-    }
-
     /// The image of a word by one element.
     #[inline]
     fn one<W: TableWord>(&self, table: &[W], word: W, element: usize) -> W {
@@ -276,11 +344,6 @@ impl WordActions {
             image |= table[(run.first + word.value(run)) * stride + element];
         }
         image
-    }
-
-    /// The first element of each block.
-    fn blocks(&self) -> impl Iterator<Item = usize> {
-        (0..self.elements()).step_by(BLOCK)
     }
 
     /// Of each fermion mode's bit the bits, of later modes and perhaps of itself, that change the sign if both are set.
@@ -317,7 +380,8 @@ impl WordActions {
     }
 
     /// σ_g(s) χ(g)*.
-    fn factor(&self, element: usize, word: u128) -> Complex64 {
+    #[inline]
+    pub fn factor(&self, element: usize, word: u128) -> Complex64 {
         let character = self.characters[element].conj();
         if self.is_odd(element, word) { -character } else { character }
     }
@@ -329,27 +393,27 @@ impl WordActions {
 
     /// How many elements leave the least word of an orbit as it is, and whether the orbit has a state; `None` of other words.
     pub(crate) fn least_word(&self, word: u128) -> Option<(u32, bool)> {
-        with_table!(&self.tables, table => self.least_word_by(table, word))
+        with_table!(&self.tables, table => {
+            let common = CommonImages { images: vec![Default::default(); self.stride()], open: self.runs.len() };
+            self.least_word_by(table, word, &common)
+        })
     }
 
-    fn least_word_by<W: TableWord>(&self, table: &[W], word: u128) -> Option<(u32, bool)> {
-        let (own, mut stabiliser, mut has_state) = (W::narrow(word), 0, true);
-        if (0..SINGLE.min(self.elements())).any(|element| self.one(table, own, element) < own) {
-            return None;
+    fn least_word_by<W: TableWord>(&self, table: &[W], word: u128, common: &CommonImages<W>) -> Option<(u32, bool)> {
+        let own = W::narrow(word);
+        let mut entries = [0; MOST_RUNS];
+        for (entry, run) in entries.iter_mut().zip(&self.runs[..common.open]) {
+            *entry = (run.first + own.value(run)) * self.stride();
         }
-        for first in self.blocks() {
-            let (images, count) = self.block(table, own, first);
-            let images = &images[..count];
-            if images.iter().copied().fold(own, W::min) < own {
-                return None;
-            }
-            for (k, _) in images.iter().enumerate().filter(|(_, image)| **image == own) {
-                // The factors are roots of unity: the sum is their number, or 0.
-                has_state &= self.conjugates(first + k) || (self.factor(first + k, word) - 1.0).norm() <= 1e-6;
-                stabiliser += 1;
-            }
+        let equal = equal_images(table, &entries[..common.open], &common.images, own)?;
+        // Nearly all are left as they are by the identity alone.
+        if equal == 1 + self.stride() - self.elements() && self.one(table, own, 0) == own {
+            return Some((1, true));
         }
-        Some((stabiliser, has_state))
+        let fixing = (0..self.elements()).filter(|element| self.one(table, own, *element) == own);
+        // The factors are roots of unity: the sum is their number, or 0.
+        let is_one = |element| self.conjugates(element) || (self.factor(element, word) - 1.0).norm() <= 1e-6;
+        Some(fixing.fold((0, true), |(count, has_state), element| (count + 1, has_state & is_one(element))))
     }
 
     /// Whether the bits that two words and all between them have in common tell that an element makes each of them less.
@@ -361,25 +425,56 @@ impl WordActions {
         let Some(bits) = self.bits else { return false };
         let apart = first ^ last;
         let open = if apart == 0 { 0 } else { bits & u128::MAX >> apart.leading_zeros() };
-        let (low, high) = (first & !open, first | open);
-        (0..self.elements()).any(|element| {
-            // An image's bit comes from one bit, so it is known where both are the same.
-            let image = self.one(table, W::narrow(low), element).wide();
-            let unknown = open | (image ^ self.one(table, W::narrow(high), element).wide());
-            let differs = (low ^ image) & !unknown;
-            differs > unknown && low >> differs.ilog2() & 1 == 1
-        })
+        let [low, high, open] = [first & !open, first | open, open].map(W::narrow);
+        let [(lows, runs), (highs, _)] = [low, high].map(|word| self.entries(word));
+        some_make_less(table, [&lows[..runs], &highs[..runs]], self.stride(), (low, open))
     }
 
-    /// Whether its elements move words as those of another group do, whatever the characters.
+    /// Whether its elements move words as those of another group do, in whatever order, with whatever characters, conjugating or not.
     pub(crate) fn moves_alike(&self, other: &WordActions) -> bool {
-        let alike = match (&self.tables, &other.tables) {
-            (Tables::Brief(own), Tables::Brief(others)) => own == others,
-            (Tables::Short(own), Tables::Short(others)) => own == others,
-            (Tables::Long(own), Tables::Long(others)) => own == others,
+        /// Where each element takes every entry, the elements sorted.
+        fn columns<W: TableWord>(table: &[W], stride: usize, elements: usize) -> Vec<Vec<W>> {
+            let column = |element: usize| table.chunks(stride).map(|entry| entry[element]).collect();
+            let mut columns: Vec<Vec<W>> = (0..elements).into_par_iter().map(column).collect();
+            columns.sort_unstable();
+            columns
+        }
+        if self.elements() != other.elements() || self.inverted.is_empty() != other.inverted.is_empty() {
+            return false;
+        }
+        let (stride, elements) = (self.stride(), self.elements());
+        match (&self.tables, &other.tables) {
+            (Tables::Brief(own), Tables::Brief(others)) => {
+                own == others || columns(own, stride, elements) == columns(others, stride, elements)
+            }
+            (Tables::Short(own), Tables::Short(others)) => {
+                own == others || columns(own, stride, elements) == columns(others, stride, elements)
+            }
+            (Tables::Long(own), Tables::Long(others)) => {
+                own == others || columns(own, stride, elements) == columns(others, stride, elements)
+            }
             _ => false,
-        };
-        alike && self.inverted == other.inverted && self.conjugates == other.conjugates
+        }
+    }
+
+    /// The element that moves words as one of another group does, on words of the same layout.
+    pub fn element_like(&self, other: &WordActions, element: usize) -> Option<usize> {
+        fn find<W: TableWord>(
+            own: (&[W], usize),
+            others: (&[W], usize),
+            count: usize,
+            element: usize,
+        ) -> Option<usize> {
+            let entries = || own.0.chunks(own.1).zip(others.0.chunks(others.1));
+            (0..count).find(|there| entries().all(|(own, other)| own[*there] == other[element]))
+        }
+        let (stride, others, count) = (self.stride(), other.stride(), self.elements());
+        match (&self.tables, &other.tables) {
+            (Tables::Brief(own), Tables::Brief(there)) => find((own, stride), (there, others), count, element),
+            (Tables::Short(own), Tables::Short(there)) => find((own, stride), (there, others), count, element),
+            (Tables::Long(own), Tables::Long(there)) => find((own, stride), (there, others), count, element),
+            _ => None,
+        }
     }
 
     /// The representative of a word's orbit.
@@ -424,20 +519,43 @@ impl WordActions {
         Some(fixing)
     }
 
+    /// Adds the representatives among words that follow each other.
+    fn add_of(&self, plain: &Basis, range: Range<u64>, found: &mut Representatives) {
+        let ends = [range.start, range.end - 1].map(|index| plain.state(index));
+        match plain.own_tables() {
+            Some(tables) => self.add_words(tables.states(range).map(u128::from), ends, found),
+            None => self.add_words(range.map(|index| plain.state(index)), ends, found),
+        }
+    }
+
+    fn add_words(&self, words: impl Iterator<Item = u128>, ends: [u128; 2], found: &mut Representatives) {
+        with_table!(&self.tables, table => {
+            let common = self.common_images(table, ends);
+            found.extend(words.filter_map(|word| Some((word, self.least_word_by(table, word, &common)?))));
+        });
+    }
+
+    /// What the runs that words have in common make of every element's image, for two words and all between them.
+    fn common_images<W: TableWord>(&self, table: &[W], [first, last]: [u128; 2]) -> CommonImages<W> {
+        let apart = u128::BITS - (first ^ last).leading_zeros();
+        let open = self.runs.iter().take_while(|run| run.shift < apart).count();
+        let ((entries, runs), stride) = (self.entries(W::narrow(first)), self.stride());
+        let mut images = vec![W::default(); stride];
+        for entry in &entries[open..runs] {
+            images.iter_mut().zip(&table[*entry..entry + stride]).for_each(|(image, moved)| *image |= *moved);
+        }
+        CommonImages { images, open }
+    }
+
     /// The representatives of a sector with the sizes of their stabilisers, ascending, found by all cores, or by this thread alone.
     pub(super) fn representatives(&self, plain: &Basis, alone: bool) -> Representatives {
-        let kept = |word: u128| Some((word, self.least_word(word)?));
         let passes = |range: &Range<u64>| self.all_become_less(plain.state(range.start), plain.state(range.end - 1));
-        let add = |found: &mut Representatives, range: Range<u64>| match plain.own_tables() {
-            Some(tables) => found.extend(tables.states(range).filter_map(|word| kept(word.into()))),
-            None => found.extend(range.filter_map(|index| kept(plain.state(index)))),
-        };
         let of_task = |task: u64| -> Representatives {
             let (mut found, end) = (Representatives::default(), plain.dimension().min((task + 1) * WORDS));
             let whole = task * WORDS..end;
             if !passes(&whole) {
                 let parts = whole.step_by(TOGETHER as usize).map(|first| first..end.min(first + TOGETHER));
-                parts.filter(|part| !passes(part)).for_each(|part| add(&mut found, part));
+                parts.filter(|part| !passes(part)).for_each(|part| self.add_of(plain, part, &mut found));
             }
             found
         };

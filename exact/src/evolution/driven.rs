@@ -4,7 +4,7 @@
 //! Σ_k c_k H_k with unrelated c_k, which has no symmetry that some H(t) has not.
 
 use super::super::model::Model;
-use eigenforge_core::operator::{Operator, OperatorError, SiteLayout, Symmetry, SymmetryError, SymmetryGroup};
+use eigenforge_core::operator::{Operator, OperatorError, Symmetry, SymmetryError};
 use eigenforge_runtime::solvers::TimeCoefficients;
 
 /// H(t) = Σ_k f_k(t) H_k in a sector.
@@ -37,7 +37,7 @@ impl<'f> DrivenModel<'f> {
         }
         let charges = self.basis_model().sector().charge_values();
         let group = symmetry.group(&self.generic_operator(), &charges)?;
-        let within = |part: &Model| part.in_group(group.clone(), symmetry);
+        let within = |part: &Model| part.in_group(group.clone(), symmetry.wanted_storage());
         let parts = self.parts.iter().map(within).collect::<Result<Vec<Model>, _>>()?;
         Ok(DrivenModel { parts: alike(parts)?, ..self })
     }
@@ -74,14 +74,4 @@ fn alike(parts: Vec<Model>) -> Result<Vec<Model>, OperatorError> {
     let is_complex = parts.iter().any(Model::is_complex);
     let made = parts.into_iter().map(|part| if is_complex { part.on_complex_vectors() } else { Ok(part) });
     made.collect()
-}
-
-impl Model {
-    /// The same model in the symmetry sector of a group, which leaves H as it is.
-    fn in_group(&self, group: SymmetryGroup, symmetry: &Symmetry) -> Result<Model, OperatorError> {
-        let mut layout = SiteLayout::new(&self.site_kinds());
-        self.operator().forbidden().iter().for_each(|states| layout.forbid(states));
-        let made = self.in_sector(group, layout, self.storage_with(symmetry.wanted_storage())?, false)?;
-        Ok(made.named(&format!("{}_symmetric", self.name())))
-    }
 }

@@ -7,7 +7,6 @@ use super::super::model::Model;
 use super::super::solve::RunError;
 use super::excited::LevelStates;
 use super::series::ResponseSeries;
-use super::target::ResponseTarget;
 use crate::PrepareError;
 use crate::way::{Request, SPARE};
 use eigenforge_core::operator::{Operator, build};
@@ -114,19 +113,19 @@ impl LevelStates {
         let size: f64 = operator.terms().map(|(_, coefficient)| coefficient * coefficient).sum();
         for target in self.model.response_targets(operator, momentum)? {
             let _target = trace::span("response", "a sector");
-            let states = target.model.states();
+            let (solved, states) = (target.solved(), target.model.states());
             options.check_size(states)?;
             let host = HOST_BYTES.saturating_mul(states);
             Device::cpu()
                 .check_memory("what an operator makes of a state, and the start of its chain, on the host", host)?;
             let mut starts = Vec::new();
             for state in 0..self.states.len() {
-                let mut vector = self.excited(state, &target)?;
+                let mut vector = self.excited_in(state, &target.operator, solved)?;
                 for level in left_out {
-                    level.take_out(&mut vector, &target)?;
+                    level.take_out(&mut vector, solved)?;
                 }
                 if norm2(&vector) > NOTHING * size {
-                    starts.extend(real_starts(&target.model, vector));
+                    starts.extend(real_starts(solved, vector));
                 }
             }
             let name = target.model.sector_text();
@@ -134,8 +133,8 @@ impl LevelStates {
             if starts.is_empty() {
                 continue;
             }
-            let hamiltonian = target.model.on_device(device, ScalarType::F64, CHAIN_VECTORS)?;
-            let zero = self.energy_without_constant + (self.constant - target.model.constant());
+            let hamiltonian = solved.on_device(device, ScalarType::F64, CHAIN_VECTORS)?;
+            let zero = self.energy_without_constant + (self.constant - solved.constant());
             let share = 1.0 / self.states.len() as f64;
             for start in starts {
                 let _chain = trace::span("response", "chain");
@@ -145,18 +144,23 @@ impl LevelStates {
         Ok(response)
     }
 
-    /// Takes the level's own states out of a vector of the same sector; leaves one of another sector as it is.
-    fn take_out(&self, vector: &mut [Complex64], target: &ResponseTarget) -> Result<(), RunError> {
-        let is_same = target.model.sector().charge_values() == self.model.sector().charge_values()
-            && target.model.momentum() == self.model.momentum();
-        if !is_same {
+    /// Takes the level's own states out of a vector of the same sector, or of one that has it; leaves one of another sector as it is.
+    fn take_out(&self, vector: &mut [Complex64], model: &Model) -> Result<(), RunError> {
+        let has_own = match (self.model.symmetry_group(), model.symmetry_group()) {
+            (Some((own, _)), Some((group, _))) => own.has_sector_in(group),
+            (Some(_), None) => true,
+            (None, group) => group.is_none(),
+        };
+        if !has_own || model.sector().charge_values() != self.model.sector().charge_values() {
             return Ok(());
         }
-        let same = ResponseTarget { model: target.model.clone(), operator: build::scalar(1.0) };
         for state in 0..self.states.len() {
-            let own = self.excited(state, &same)?;
-            let overlap: Complex64 = own.iter().zip(&*vector).map(|(a, b)| a.conj() * b).sum();
-            vector.iter_mut().zip(&own).for_each(|(v, own)| *v -= overlap * own);
+            let own = self.excited_in(state, &build::scalar(1.0), model)?;
+            let parts = own.par_chunks(PART).zip(vector.par_chunks(PART));
+            let each: Vec<Complex64> =
+                parts.map(|(own, v)| own.iter().zip(v).map(|(a, b)| a.conj() * b).sum()).collect();
+            let overlap: Complex64 = each.iter().sum();
+            vector.par_iter_mut().with_min_len(PART).zip(&own).for_each(|(v, own)| *v -= overlap * own);
         }
         Ok(())
     }

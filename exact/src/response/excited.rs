@@ -3,18 +3,20 @@
 //! In: a state of one sector, an operator, another sector. Out: the amplitudes ⟨t|A|ψ⟩ of its states t. Each is a sum over the states s to which A†
 //! takes t, so that every amplitude is written by one thread and nothing is added up between them. Of a symmetry sector the states t are the
 //! representatives r, with amplitudes √(|G|/|S_r|) ⟨r|A|ψ⟩ of r̃, and ψ(s) is that of the representative of s
-//! (core/src/basis/representatives.rs).
+//! (core/src/basis/representatives.rs). States that are their own conjugates have real coefficients: A|ψ⟩ has two of them each, of the part that
+//! is its own conjugate and of i times the other.
 
 use super::super::model::Model;
 use super::super::solve::{RunError, Solution};
 use super::super::symmetric::SymmetricSector;
 use super::target::ResponseTarget;
-use eigenforge_core::basis::{Basis, Orbits};
+use eigenforge_core::basis::{Basis, Orbits, OtherPart};
 use eigenforge_core::operator::{Factor, Operator, OperatorError, SiteLayout, Spin, Transition, Word};
 use eigenforge_runtime::{Scalar, trace};
 use num_complex::Complex64;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Orthonormal states of a level, with the model whose they are.
@@ -76,6 +78,18 @@ impl<'a> Place<'a> {
                 let found = reached.factor.conj() * values[place as usize] * share;
                 debug_assert!(!reached.conjugates, "only working models have such elements");
                 found
+            }
+        }
+    }
+
+    /// ψ of a word that an element takes to a representative.
+    #[inline]
+    fn amplitude_by(&self, values: &[Complex64], place: usize, (word, element): (u128, usize)) -> Complex64 {
+        match self {
+            Place::Plain(_) => values[place],
+            Place::Orbits(orbits, elements) => {
+                let share = (f64::from(orbits.stabilisers()[place]) / elements).sqrt();
+                orbits.actions().factor(element, word).conj() * values[place] * share
             }
         }
     }
@@ -175,6 +189,8 @@ impl LevelStates {
         let Some(orbits) = model.symmetric().map(SymmetricSector::orbits) else { return };
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let known = self.model.symmetric().map(SymmetricSector::orbits);
+        // Its amplitudes are looked up in it.
+        known.into_iter().for_each(|own| own.prepare());
         known.into_iter().chain(last.iter()).for_each(|other| orbits.adopt_list(other));
         *last = Some(orbits.clone());
     }
@@ -184,9 +200,22 @@ impl LevelStates {
     /// # Errors
     /// No room for a list of representatives.
     pub fn excited(&self, state: usize, target: &ResponseTarget) -> Result<Vec<Complex64>, OperatorError> {
+        self.excited_in(state, &target.operator, &target.model)
+    }
+
+    /// A|a⟩ of one of the states in the basis of a model in the sector that A leads to.
+    ///
+    /// # Errors
+    /// No room for a list of representatives.
+    pub(super) fn excited_in(
+        &self,
+        state: usize,
+        operator: &Operator,
+        model: &Model,
+    ) -> Result<Vec<Complex64>, OperatorError> {
         let _making = trace::span("response", "act on a state");
-        self.adopt_list(&target.model);
-        Ok(Action::new(&target.operator, &self.model, &target.model)?.applied(&self.states[state]))
+        self.adopt_list(model);
+        Ok(Action::new(operator, &self.model, model)?.applied(&self.states[state]))
     }
 }
 
@@ -196,6 +225,8 @@ pub(crate) struct Action<'a> {
     to: Place<'a>,
     transitions: Vec<OfFlip>,
     unmoved: Unmoved,
+    /// The unitary element of `from` that moves words as the first antiunitary one of `to` does, where both have the same representatives.
+    mirror: Option<usize>,
     /// The words of both, where they differ.
     moved: Option<(SiteLayout, SiteLayout)>,
     states: usize,
@@ -212,58 +243,136 @@ impl<'a> Action<'a> {
         let (states, moved) = (to.states() as usize, (own != layout).then_some((layout, own)));
         let (from, to) = (Place::new(from)?, Place::new(to)?);
         let unmoved = if moved.is_none() { Unmoved::new(&from, &to) } else { Unmoved::Anywhere };
-        Ok(Action { from, to, transitions, unmoved, moved, states })
+        let mirror = match (&from, &to, unmoved) {
+            (Place::Orbits(from, _), Place::Orbits(to, _), Unmoved::InTheOtherList) => {
+                to.conjugation().and_then(|element| from.actions().element_like(to.actions(), element))
+            }
+            _ => None,
+        };
+        Ok(Action { from, to, transitions, unmoved, mirror, moved, states })
     }
 
-    /// ψ of a state that stays as it is. Of one that represents its orbit the amplitude has no phase.
+    /// ψ of a state that A leaves as it is, and its place among those of ψ where it is known. Of one that represents its orbit the amplitude has no
+    /// phase.
     #[inline]
-    fn unmoved(
+    fn unmoved(&self, values: &[Complex64], (place, word): (Option<usize>, u128)) -> Complex64 {
+        match (self.unmoved, place) {
+            (Unmoved::Anywhere, _) => self.from.amplitude(values, word),
+            (_, Some(place)) => values[place] / self.from.state(place).1,
+            (_, None) => Complex64::ZERO,
+        }
+    }
+
+    /// The same of the image of the state by the conjugation.
+    #[inline]
+    fn unmoved_image(&self, values: &[Complex64], place: Option<usize>, word: u128) -> Complex64 {
+        match (self.mirror, place) {
+            (Some(element), Some(place)) => self.from.amplitude_by(values, place, (word, element)),
+            (Some(_), None) => Complex64::ZERO,
+            (None, _) => self.from.amplitude(values, word),
+        }
+    }
+
+    /// ⟨s|A|ψ⟩ of a word; `unmoved` gives ψ of a word that A leaves as it is.
+    #[inline]
+    fn amplitude(&self, values: &[Complex64], word: u128, mut unmoved: impl FnMut() -> Complex64) -> Complex64 {
+        let mut sum = Complex64::ZERO;
+        for (flip, own) in &self.transitions {
+            let of_term =
+                |(transition, times): &(Transition<u128>, Complex64)| Some(times * transition.amplitude_in(word)?);
+            let element: Complex64 = own.iter().filter_map(of_term).sum();
+            if element == Complex64::ZERO {
+                continue;
+            }
+            if *flip == 0 && self.moved.is_none() {
+                sum += element * unmoved();
+            } else {
+                let moved = self.moved.as_ref();
+                let before = moved.map_or(word ^ flip, |(from, to)| to.word(&from.configuration(word ^ flip)));
+                sum += element * self.from.amplitude(values, before);
+            }
+        }
+        sum
+    }
+
+    /// Gives `visit` each state of a task: its word, √|orbit|, its place among those of ψ where A may leave it as it is, and ⟨s|A|ψ⟩.
+    fn of_task(
         &self,
         values: &[Complex64],
-        (number, word): (usize, u128),
-        cursor: &mut Option<Cursor<'_>>,
-    ) -> Complex64 {
-        let number = match (self.unmoved, cursor) {
-            (Unmoved::AtItsNumber, _) => Some(number),
-            (Unmoved::InTheOtherList, Some(cursor)) => cursor.index(word),
-            _ => return self.from.amplitude(values, word),
+        states: Range<usize>,
+        mut visit: impl FnMut(usize, (u128, f64), Option<usize>, Complex64),
+    ) {
+        let mut cursor = match (&self.from, self.unmoved) {
+            (Place::Orbits(orbits, _), Unmoved::InTheOtherList) => {
+                Some(Cursor::new(orbits, self.to.state(states.start).0))
+            }
+            _ => None,
         };
-        let Some(number) = number else { return Complex64::ZERO };
-        values[number] / self.from.state(number).1
+        for number in states {
+            let (word, factor) = self.to.state(number);
+            let place = match (self.unmoved, &mut cursor) {
+                (Unmoved::AtItsNumber, _) => Some(number),
+                (_, Some(cursor)) => cursor.index(word),
+                (_, None) => None,
+            };
+            let amplitude = self.amplitude(values, word, || self.unmoved(values, (place, word)));
+            visit(number, (word, factor), place, amplitude);
+        }
     }
 
-    /// A|ψ⟩.
+    /// A|ψ⟩, in states that are their own conjugates with the coefficients of both parts of each.
     pub(crate) fn applied(&self, values: &[Complex64]) -> Vec<Complex64> {
+        if let Place::Orbits(orbits, _) = &self.to
+            && let Some(conjugation) = orbits.conjugation()
+        {
+            return self.in_own_conjugates(values, orbits, conjugation);
+        }
         let mut made = vec![Complex64::ZERO; self.states];
         made.par_chunks_mut(STATES).enumerate().for_each(|(task, part)| {
-            let mut cursor = match (&self.from, self.unmoved) {
-                (Place::Orbits(orbits, _), Unmoved::InTheOtherList) => {
-                    Some(Cursor::new(orbits, self.to.state(task * STATES).0))
-                }
-                _ => None,
-            };
-            for (k, amplitude) in part.iter_mut().enumerate() {
-                let number = task * STATES + k;
-                let (word, factor) = self.to.state(number);
-                let mut sum = Complex64::ZERO;
-                for (flip, own) in &self.transitions {
-                    let of_term = |(transition, times): &(Transition<u128>, Complex64)| {
-                        Some(times * transition.amplitude_in(word)?)
-                    };
-                    let element: Complex64 = own.iter().filter_map(of_term).sum();
-                    if element == Complex64::ZERO {
-                        continue;
+            let first = task * STATES;
+            self.of_task(values, first..first + part.len(), |number, (_, factor), _, amplitude| {
+                part[number - first] = factor * amplitude;
+            });
+        });
+        made
+    }
+
+    /// A|ψ⟩ = |ψ₁⟩ + i |ψ₂⟩ with ψ₁ and ψ₂ that are their own conjugates: of each state the coefficient of the real part, then of those that are no
+    /// lines that of the imaginary part. With K the conjugation, |ψ₁⟩ = (1 + K) A|ψ⟩ / 2 and |ψ₂⟩ = (1 − K) A|ψ⟩ / 2i.
+    fn in_own_conjugates(&self, values: &[Complex64], orbits: &Orbits, conjugation: usize) -> Vec<Complex64> {
+        let (actions, states) = (orbits.actions(), orbits.states() as usize);
+        let mut made = vec![Complex64::ZERO; orbits.elements(true) as usize];
+        let (mut re, mut im) = made.split_at_mut(states);
+        let mut tasks = Vec::new();
+        for first in (0..states).step_by(STATES) {
+            let end = states.min(first + STATES);
+            let (own, behind) = re.split_at_mut(end - first);
+            let imaginary = orbits.imaginary_before(end) - orbits.imaginary_before(first);
+            let (others, after) = im.split_at_mut(imaginary);
+            (re, im) = (behind, after);
+            tasks.push((first, own, others));
+        }
+        tasks.into_par_iter().for_each(|(first, own, others)| {
+            let mut others = others.iter_mut();
+            self.of_task(values, first..first + own.len(), |number, (word, factor), place, amplitude| {
+                let there = actions.image(conjugation, word);
+                let image = self.amplitude(values, there, || self.unmoved_image(values, place, there));
+                let conjugate = actions.factor(conjugation, word).conj() * image.conj();
+                let first_part = 0.5 * factor * (amplitude + conjugate);
+                let second_part = -0.5 * factor * Complex64::I * (amplitude - conjugate);
+                let place = number - first;
+                match orbits.other_part(number, usize::MAX) {
+                    OtherPart::Along(direction) => {
+                        let along = |part: Complex64| (direction.conj() * part).re;
+                        own[place] = Complex64::new(along(first_part), along(second_part));
                     }
-                    if *flip == 0 && self.moved.is_none() {
-                        sum += element * self.unmoved(values, (number, word), &mut cursor);
-                    } else {
-                        let moved = self.moved.as_ref();
-                        let before = moved.map_or(word ^ flip, |(from, to)| to.word(&from.configuration(word ^ flip)));
-                        sum += element * self.from.amplitude(values, before);
+                    OtherPart::None | OtherPart::Imaginary(_) => {
+                        own[place] = Complex64::new(first_part.re, second_part.re);
+                        let other = others.next().unwrap_or_else(|| unreachable!("counted above"));
+                        *other = Complex64::new(first_part.im, second_part.im);
                     }
                 }
-                *amplitude = factor * sum;
-            }
+            });
         });
         made
     }

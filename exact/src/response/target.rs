@@ -1,7 +1,8 @@
 //! The sectors that an operator leads to from the states of a model.
 //!
 //! In: a model, an operator, the momentum of what it makes. Out: a model for each change of charges, with the part of the operator that makes
-//! it. A part that leads to no state has no target.
+//! it. A part that leads to no state has no target. From a symmetry sector each part leads to one: parities, rotations and mirrors that take
+//! it to a multiple of itself are kept, so that a target is no larger than what it has to hold.
 
 use super::super::model::Model;
 use eigenforge_core::basis::Sector;
@@ -15,6 +16,14 @@ pub struct ResponseTarget {
     pub model: Model,
     /// The part of the operator.
     pub operator: Operator,
+}
+
+impl ResponseTarget {
+    /// The model whose vectors chains have: of a complex symmetry sector of a real H in states that are their own conjugates, where there are
+    /// such: real ones of half the length.
+    pub fn solved(&self) -> &Model {
+        if self.model.symmetric().is_some() { self.model.in_real_gauge() } else { &self.model }
+    }
 }
 
 impl Model {
@@ -39,11 +48,25 @@ impl Model {
             let moved = |((charge, value), change): (&(Charge, i64), &i64)| (*charge, charge.folded(value + change));
             let sector = Sector::Charges(charges.iter().zip(&changes).map(moved).collect());
             let part = Operator::recorded(&terms, operator.two_s(), kinds.len(), Vec::new()).on_kinds(&kinds);
-            if let Some(model) = self.in_other_sector(sector, momentum)? {
+            if let Some(model) = self.behind(&part, sector, momentum)? {
                 targets.push(ResponseTarget { model, operator: part });
             }
         }
         Ok(targets)
+    }
+
+    /// H in the sector that an operator leads to, at a momentum if there is one; `None` if that has no state.
+    fn behind(
+        &self,
+        operator: &Operator,
+        sector: Sector,
+        momentum: Option<&[i64]>,
+    ) -> Result<Option<Model>, OperatorError> {
+        let Some(own) = self.symmetric() else { return self.in_other_sector(sector, momentum) };
+        let Some(plain) = self.in_other_sector(sector, None)? else { return Ok(None) };
+        let group = own.group().behind(operator, plain.operator(), &plain.sector().charge_values(), momentum)?;
+        let Some(group) = group else { return Ok(Some(plain)) };
+        if_it_has_states(plain.in_group(group, MatrixStorage::Auto))
     }
 
     /// H in another sector, at a momentum if there is one; `None` if that has no state.
@@ -68,9 +91,14 @@ impl Model {
     /// # Errors
     /// A momentum that the lattice has not; H without translations; a sector that is too large.
     pub fn in_momentum(&self, k: &[i64]) -> Result<Option<Model>, OperatorError> {
-        match self.symmetry(&Symmetry::new().k(k)) {
-            Err(OperatorError::Symmetry(error)) if matches!(*error, SymmetryError::NoStates { .. }) => Ok(None),
-            model => Ok(Some(model?)),
-        }
+        if_it_has_states(self.symmetry(&Symmetry::new().k(k)))
+    }
+}
+
+/// `None` for a symmetry sector without states.
+fn if_it_has_states(model: Result<Model, OperatorError>) -> Result<Option<Model>, OperatorError> {
+    match model {
+        Err(OperatorError::Symmetry(error)) if matches!(*error, SymmetryError::NoStates { .. }) => Ok(None),
+        model => Ok(Some(model?)),
     }
 }

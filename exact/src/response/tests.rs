@@ -203,6 +203,92 @@ fn sectors_of_momentum_respond_as_plain_ones() {
     }
 }
 
+/// The resolvent of the lowest level of a symmetry sector is that of the same states without symmetry, also without the level itself; the sector
+/// that is reached has so many states.
+fn check_behind(model: &Model, symmetry: &Symmetry, operator: &Operator, momentum: Option<&[i64]>, reached: u64) {
+    let sector = model.symmetry(symmetry).unwrap();
+    let level = lowest(&sector);
+    let states = (0..level.states.len()).map(|state| level.carried(state, model).unwrap()).collect();
+    let plain = LevelStates {
+        energy: level.energy,
+        constant: level.constant,
+        energy_without_constant: level.energy_without_constant,
+        ..LevelStates::new(model.clone(), states)
+    };
+    let text = format!("{} {symmetry:?} {operator:?}", model.name());
+    for left_out in [false, true] {
+        let without = |level: &LevelStates, momentum: Option<&[i64]>| {
+            let list = if left_out { vec![level] } else { Vec::new() };
+            level.response(operator, momentum, &list, &options(400), &Device::cpu()).unwrap()
+        };
+        let (found, wanted) = (without(&level, momentum), without(&plain, None));
+        assert!((found.moments()[0] - wanted.moments()[0]).abs() < 1e-11, "{text}: {:?}", found.moments());
+        for omega in [0.3, 2.1] {
+            let (found, wanted) = (found.resolvent(omega, 0.2), wanted.resolvent(omega, 0.2));
+            assert!(
+                (found - wanted).norm() < 1e-9,
+                "{text} at {omega}, without the level {left_out}: {found} for {wanted}"
+            );
+        }
+        assert_eq!(found.sectors.iter().map(|sector| sector.states).sum::<u64>(), reached, "{text}");
+    }
+}
+
+/// What takes an operator to a multiple of itself is kept behind it; the rest is not.
+#[test]
+fn symmetries_of_the_operator_are_kept_behind_it() {
+    let k = |momenta: &[i64]| Symmetry::new().k(momenta);
+    let count = |model: &Model, symmetry: &Symmetry| model.symmetry(symmetry).unwrap().states();
+    let ring = xxz(&Lattice::chain(10).periodic(), 1.0, 0.7, 0);
+    let whole = k(&[5]).reflection(1).spin_inversion(-1);
+    for q in [0, 3, 5] {
+        let target = (5 - q as i64).rem_euclid(10);
+        let behind = k(&[target]).spin_inversion(1);
+        // x → 9 − x takes odd sites to even ones.
+        let behind = if target % 5 == 0 { behind.reflection(if q == 5 { -1 } else { 1 }) } else { behind };
+        let reached = count(&ring, &behind);
+        check_behind(&ring, &whole, &fourier(10, q as i64, 1.0, build::sz), Some(&[target]), reached);
+        let bond = |j: usize| build::sdots(j, (j + 1) % 10);
+        let behind = k(&[target]).spin_inversion(-1);
+        let behind = if target % 5 == 0 { behind.reflection(1) } else { behind };
+        check_behind(&ring, &whole, &fourier(10, q as i64, 1.0, bond), Some(&[target]), count(&ring, &behind));
+        // S⁺ leads out of the sectors that the inversion leaves.
+        let raised = xxz(&Lattice::chain(10).periodic(), 1.0, 0.7, 2);
+        let behind = k(&[target]);
+        let behind = if target % 5 == 0 { behind.reflection(if q == 5 { -1 } else { 1 }) } else { behind };
+        check_behind(&ring, &whole, &fourier(10, q as i64, 1.0, build::sp), Some(&[target]), count(&raised, &behind));
+    }
+    let open = xxz(&Lattice::chain(8), 1.0, 0.7, 0);
+    let mirrored = Symmetry::new().reflection(1);
+    for (operator, reached) in [
+        (build::sz(0) + build::sz(7), count(&open, &Symmetry::new().reflection(1))),
+        (build::sz(0) - build::sz(7), count(&open, &Symmetry::new().reflection(-1))),
+        (build::sz(0), 70),
+    ] {
+        check_behind(&open, &mirrored, &operator, None, reached);
+    }
+    let electrons = hubbard(&Lattice::chain(6).periodic(), 4.0, 3, 3);
+    let own = k(&[0]).exchange(1);
+    let sz = fourier(6, 2, 1.0, build::electron_sz);
+    check_behind(&electrons, &own, &sz, Some(&[4]), count(&electrons, &k(&[4]).exchange(-1)));
+    let added = hubbard(&Lattice::chain(6).periodic(), 4.0, 4, 3);
+    let adding = fourier(6, 2, -1.0, |j| build::cdag(j, Spin::Up));
+    check_behind(&electrons, &own, &adding, Some(&[2]), count(&added, &k(&[2])));
+    // Rotations and mirrors that leave q as it is: of (π, π) all, of (π, 0) those of a rectangle, of (π/2, 0) one mirror.
+    let torus = xxz(&Lattice::square([4, 4]).periodic(), 1.0, 1.0, 0);
+    let lowest = k(&[0, 0]).irrep("A1").spin_inversion(1);
+    for q in [[2, 2], [2, 0], [1, 0]] {
+        let part = |site: usize| {
+            let angle = -TAU / 4.0 * (q[0] * (site as i64 % 4) + q[1] * (site as i64 / 4)) as f64;
+            0.25 * angle.cos() * build::sz(site) + 0.25 * angle.sin() * build::sz(site).times_i()
+        };
+        let operator = (0..16).map(part).fold(Operator::zero(), |sum, part| sum + part);
+        let target = q.map(|q: i64| (-q).rem_euclid(4));
+        let behind = k(&target).spin_inversion(-1).irrep("A1");
+        check_behind(&torus, &lowest, &operator, Some(&target), count(&torus, &behind));
+    }
+}
+
 /// The elastic weight of a magnetised chain is the square of its magnetisation, and goes with `connected`.
 #[test]
 fn the_part_within_the_level_can_be_left_out() {

@@ -67,7 +67,7 @@ pub(super) fn root_of_unity(numerator: u64, denominator: u64) -> Complex64 {
 }
 
 /// A character as errors show it.
-fn shown(character: Complex64) -> String {
+pub(super) fn shown(character: Complex64) -> String {
     match (character.re, character.im) {
         (re, im) if im.abs() < 1e-12 => format!("{re}"),
         (re, im) => format!("{re:.6}{im:+.6}i"),

@@ -27,6 +27,7 @@ mod element;
 mod error;
 mod group;
 mod holes;
+mod images;
 mod trace;
 mod vanishing;
 

@@ -1,0 +1,88 @@
+//! The symmetry that a state has behind an operator.
+//!
+//! In: the group of a sector, with U_g |a⟩ = χ(g) |a⟩; an operator A; the sector of charges that A leads to. Out: the group of A|a⟩: of the
+//! elements that take A to a multiple of itself, U_g A U_g⁻¹ = c A, and are symmetries of H there, since
+//!
+//! U_g A |a⟩ = c χ(g) A |a⟩.
+//!
+//! Translations are those of a momentum that is known.
+
+use super::super::{Charge, Factor, Operator, Product};
+use super::element::GroupElement;
+use super::error::SymmetryError;
+use super::group::{Generator, SymmetryGroup, shown};
+use super::translations;
+use num_complex::Complex64;
+use std::collections::{BTreeMap, HashMap};
+
+/// Coefficients of an image count as a multiple of the operator's if they differ by less, in parts of the largest.
+const SAME: f64 = 1e-12;
+
+impl SymmetryGroup {
+    /// The group of what an operator makes of the states of this sector of a reduced H, in a sector of these charges; `None` without any
+    /// symmetry. `momentum` is that of what the operator makes.
+    ///
+    /// # Errors
+    /// A momentum that the lattice has not.
+    pub fn behind(
+        &self,
+        acting: &Operator,
+        operator: &Operator,
+        charges: &[(Charge, i64)],
+        momentum: Option<&[i64]>,
+    ) -> Result<Option<SymmetryGroup>, SymmetryError> {
+        let mut group = match momentum {
+            Some(k) => Some(SymmetryGroup::new(translations(k, operator.lattice())?, operator, charges)?),
+            None => None,
+        };
+        for (element, character) in self.elements.iter().zip(self.characters()) {
+            let is_known = |group: &SymmetryGroup| group.elements.contains(element);
+            if element.conjugates || *element == self.elements[0] || group.as_ref().is_some_and(is_known) {
+                continue;
+            }
+            let Some(factor) = multiple(element, acting) else { continue };
+            let named = self.generators.iter().find(|generator| generator.element == *element);
+            let name = named.map_or_else(|| "a symmetry of the operator".into(), |generator| generator.name.clone());
+            let character = factor * character;
+            let made = Generator::new(name, shown(character), element.clone(), character);
+            let Some(made) = made.ok().filter(|made| made.check(operator, charges).is_ok()) else { continue };
+            let generators = group.iter().flat_map(|group| group.generators.iter().cloned()).chain([made]).collect();
+            // One that has no character beside the others is left out.
+            group = SymmetryGroup::new(generators, operator, charges).ok().or(group);
+        }
+        Ok(group.map(|group| group.with_momentum(momentum)))
+    }
+
+    /// Whether its sector has all that of another has: every unitary element of that is here, with the same character.
+    pub fn has_sector_in(&self, other: &SymmetryGroup) -> bool {
+        let own: HashMap<_, _> = self.elements.iter().zip(self.characters()).collect();
+        let mut each = other.elements.iter().zip(other.characters()).filter(|(element, _)| !element.conjugates);
+        each.all(|(element, character)| own.get(element).is_some_and(|own| (own - character).norm() < SAME))
+    }
+}
+
+/// The number c of U_g A U_g⁻¹ = c A, if there is one.
+fn multiple(element: &GroupElement, acting: &Operator) -> Option<Complex64> {
+    let (own, image) = (images(&GroupElement::identity(element.place.len()), acting), images(element, acting));
+    let (largest, value) = own.iter().max_by(|a, b| a.1.norm_sqr().total_cmp(&b.1.norm_sqr()))?;
+    let factor = image.get(largest)? / value;
+    let most = SAME * value.norm();
+    let part =
+        |values: &BTreeMap<Product, Complex64>, product: &Product| values.get(product).copied().unwrap_or_default();
+    let mut products = own.keys().chain(image.keys());
+    products.all(|product| (part(&image, product) - factor * part(&own, product)).norm() <= most).then_some(factor)
+}
+
+/// The reduced products of U_g A U_g⁻¹ with their coefficients.
+fn images(element: &GroupElement, acting: &Operator) -> BTreeMap<Product, Complex64> {
+    let (kinds, mut sums) = (acting.kinds_or_implied(), BTreeMap::new());
+    for (product, coefficient) in acting.terms() {
+        for (mut image, factor) in element.image(&kinds, product) {
+            let is_imaginary = image.contains(&Factor::ImaginaryUnit);
+            image.retain(|factor| *factor != Factor::ImaginaryUnit);
+            let value = Complex64::from(coefficient * factor);
+            *sums.entry(image).or_insert(Complex64::ZERO) += if is_imaginary { Complex64::I * value } else { value };
+        }
+    }
+    sums
+}
