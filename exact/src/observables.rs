@@ -11,6 +11,7 @@ use eigenforge_core::observable::{self, Averages, Evaluation, Observable};
 use eigenforge_core::operator::{OperatorError, Product, SiteKind};
 use eigenforge_product::PrepareError;
 use eigenforge_runtime::{Device, Scalar, Vector};
+use std::borrow::Cow;
 
 /// Averages of observables over orthonormal vectors of the model's sector, on the host.
 ///
@@ -19,6 +20,22 @@ use eigenforge_runtime::{Device, Scalar, Vector};
 pub fn averages_on_host<T: Scalar>(
     model: &Model,
     multiplet: &[&[T]],
+    observables: &[Observable],
+) -> Result<Averages, OperatorError> {
+    // In numbers of one type, so that what follows is compiled here, for speed, and not with each caller.
+    fn wide<T: Scalar>(vector: &[T]) -> Cow<'_, [f64]> {
+        let copied = || vector.iter().map(|value| value.to_f64()).collect();
+        T::as_f64(vector).map_or_else(|| Cow::Owned(copied()), Cow::Borrowed)
+    }
+    let wide: Vec<Cow<'_, [f64]>> = multiplet.iter().map(|vector| wide(vector)).collect();
+    let views: Vec<&[f64]> = wide.iter().map(|vector| &vector[..]).collect();
+    averages_of_numbers(model, &views, observables)
+}
+
+#[inline(never)]
+fn averages_of_numbers(
+    model: &Model,
+    multiplet: &[&[f64]],
     observables: &[Observable],
 ) -> Result<Averages, OperatorError> {
     evaluate(model, observables, |products| averages::on_host(model, multiplet, products))

@@ -3,7 +3,7 @@
 //! ```text
 //! [spectrum] → operator at each q → level, in every sector that has a part of it → A|a⟩, chains → curves, poles, sum rules → report, files
 //!   operator.rs, current.rs, path.rs,  run.rs, partners.rs                          exact::Response   record.rs, files.rs
-//!   plan.rs
+//!   plan.rs                                                                         joined.rs
 //! ```
 //!
 //! A_q = N^(−1/2) Σ_j e^(−iq·r_j) O_j with r_j the position of site j; adding an electron is c†_k = N^(−1/2) Σ_j e^(+ik·r_j) c†_j, so that both it and
@@ -18,6 +18,7 @@ mod energy_bins;
 mod ensemble;
 mod ensemble_sums;
 mod files;
+mod joined;
 mod molecule;
 mod molecule_states;
 mod operator;

@@ -6,6 +6,7 @@
 use super::conductivity::ConductivityRecord;
 use super::current::Current;
 use super::ensemble::ensemble_spectrum;
+use super::joined::joined;
 use super::partners::{Spins, partners};
 use super::path::OnPath;
 use super::plan::{SpectrumPlan, target_momentum};
@@ -23,6 +24,7 @@ use eigenforge_runtime::solvers::Solver;
 use eigenforge_runtime::{Device, trace};
 use eigenforge_templates::ScalarType;
 use num_complex::Complex64;
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// Energies of one level in two sectors differ by at most so many residual norms that count as converged.
@@ -129,19 +131,31 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
     let drawn: Vec<f64> = omega.iter().map(|omega| sign * omega).collect();
     let options = chain_options(&spec, &drawn);
     let left_out: Vec<&LevelStates> = sources.iter().filter(|_| connected).map(|source| &source.states).collect();
+    let level_states: Vec<&LevelStates> = sources.iter().map(|source| &source.states).collect();
+    let first = joined(&problem, &level_states, sources.iter().all(|source| source.complete), &wanted.operators);
     let (mut curves, mut conductivity) = (Vec::new(), None);
+    let mut responses: BTreeMap<usize, Response> = BTreeMap::new();
     for (number, (q, operator)) in list.iter().zip(&wanted.operators).enumerate() {
         let _curve = trace::span("response", "a momentum");
         let part = |source: &Source| source.states.states.len() as f64 / all as f64;
-        let response = saver.piece_or(&format!("q = {:?}", q.as_ref().map(|(_, q)| &q.k)), || {
-            let mut response = Response::default();
-            for source in &sources {
-                let target = target_momentum(&problem.file, &source.states.model, q.as_ref(), &excitation);
-                let own = source.states.response(operator, target.as_deref(), &left_out, &options, &device);
-                response.add(own?, part(source));
-            }
-            Ok::<_, Error>(response)
-        })?;
+        let mut make = || {
+            saver.piece_or(&format!("q = {:?}", q.as_ref().map(|(_, q)| &q.k)), || {
+                let mut response = Response::default();
+                for source in &sources {
+                    let target = target_momentum(&problem.file, &source.states.model, q.as_ref(), &excitation);
+                    let own = source.states.response(operator, target.as_deref(), &left_out, &options, &device);
+                    response.add(own?, part(source));
+                }
+                Ok::<_, Error>(response)
+            })
+        };
+        let response = match responses.get(&first[number]) {
+            Some(known) => known.clone(),
+            None => make()?,
+        };
+        if first[number + 1..].contains(&number) {
+            responses.insert(number, response.clone());
+        }
         let rules = sources.iter().map(|source| Some(part(source) * source.sum_rules[number]?));
         let rule: Option<f64> = rules.sum();
         if current.is_some() {

@@ -183,13 +183,64 @@ fn finished_momenta_are_kept() {
     let same = |a: &[f64], b: &[f64]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9);
     let wanted = curves(&run_of(&[]));
     assert!(same(&curves(&run_of(&kept)), &wanted));
-    // The last two states: of all momenta, and of all but one.
-    std::fs::remove_dir_all(saved.join("pieces-00000008")).unwrap();
+    // The last two states: of all momenta from 0 to π, which the others follow from, and of all but one.
+    std::fs::remove_dir_all(saved.join("pieces-00000005")).unwrap();
     assert!(same(&curves(&run_of(&[&kept[..], &["--resume"]].concat())), &wanted));
     std::fs::write(&path, text.replace("\"Sz\"", "\"Sm\"")).unwrap();
     let refused = run_of(&[&kept[..], &["--resume"]].concat());
     assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
     assert!(words(&stderr(&refused)).contains("its of is \"Sz\", this run's is \"Sm\""), "{}", stderr(&refused));
+}
+
+/// Momenta that a symmetry of H joins are made once, and have the curves that each has alone; where k and −k differ both are made.
+#[test]
+fn momenta_that_symmetry_joins_are_made_once() {
+    let torus = RING
+        .replace("\"chain\"", "\"square\"")
+        .replace("size = 8", "size = [3, 3]")
+        .replace("two_sz = 0", "two_sz = 1");
+    let (torus, in_sectors) =
+        (torus.replace("\"periodic\"", "[\"periodic\", \"periodic\"]"), "[symmetry]\nk = [0, 0]\n");
+    let spiral = "[model]\nname = \"terms\"\nsite = \"spin 1/2\"\nH = \"sum(<i, j> in bonds; 0.5 * (0.8 + 0.6 * I) * sp(i) * sm(j) + h.c.) + \
+                  sum(<i, j> in bonds; sz(i) * sz(j)) + 0.3 * sz(0) * sz(1) + 0.2 * sz(2)\"\n[lattice]\nkind = \"chain\"\nsize = 7\n\
+                  boundary = \"periodic\"\n[sector]\ntwo_sz = 1\n";
+    let open = RING.replace("periodic", "open").replace("size = 8", "size = 6");
+    for (text, momenta, made) in [
+        (RING.to_string(), 8, 5),
+        (format!("{RING}[symmetry]\nk = 0\nreflection = 1\nspin_inversion = 1\n"), 8, 5),
+        (torus.clone(), 9, 3),
+        (format!("{torus}{in_sectors}"), 9, 3),
+        (open, 6, 4),
+        (spiral.to_string(), 7, 7),
+    ] {
+        let curves = |q: &str, saved: Option<&std::path::Path>| -> Vec<Value> {
+            let (_folder, path) = model_file(&format!("{text}[spectrum]\nof = \"Sz\"\nq = {q}\neta = 0.2\n{WINDOW}"));
+            let mut words = vec!["spectrum", path.to_str().unwrap(), "--device", "cpu", "--json"];
+            words.extend(
+                saved.iter().flat_map(|folder| ["--checkpoint", folder.to_str().unwrap(), "--checkpoint-every", "0"]),
+            );
+            let output = run(&words);
+            assert_eq!(output.status.code(), Some(0), "{text}: {}", stderr(&output));
+            let record: Value = serde_json::from_str(stdout(&output)).unwrap();
+            record["curves"].as_array().unwrap().clone()
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let all = curves("\"all\"", Some(folder.path()));
+        assert_eq!(all.len(), momenta, "{text}");
+        let pieces = std::fs::read_dir(folder.path())
+            .unwrap()
+            .filter_map(|entry| entry.unwrap().file_name().to_str()?.strip_prefix("pieces-")?.parse::<usize>().ok());
+        assert_eq!(pieces.max(), Some(made), "{text}");
+        for curve in all {
+            let alone = &curves(&format!("[{}]", curve["q"]["k"]), None)[0];
+            let numbers = |curve: &Value| -> Vec<f64> {
+                curve["curve"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect()
+            };
+            for (a, b) in numbers(&curve).into_iter().zip(numbers(alone)) {
+                assert!((a - b).abs() < 1e-7, "{text} {}: {a} {b}", curve["q"]);
+            }
+        }
+    }
 }
 
 /// Too few steps are flagged; an operator that is zero on the state has an empty curve.

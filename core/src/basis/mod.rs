@@ -16,8 +16,10 @@
 
 mod combinations;
 mod digits;
+mod flips;
 mod lin;
 mod listed;
+mod listing;
 mod number;
 mod orbits;
 mod representatives;
@@ -29,12 +31,13 @@ use std::sync::Arc;
 
 pub use crate::operator::low_mask;
 pub use combinations::{WordRanks, count};
+pub use flips::{FlipImages, WordImages};
 use lin::ChargeOfWord;
 pub use lin::CutShape;
 pub use lin::{DirectTables, HighPart, LinTables};
 use number::MOST_STATES;
 pub use orbits::{Orbits, OtherPart, StateLine};
-pub use representatives::WordActions;
+pub use representatives::{Reached, WordActions};
 pub use sector::Sector;
 
 /// Number of up electrons.

@@ -12,7 +12,7 @@
 //!
 //! A multiply that makes its own list on a card needs none here.
 
-use super::representatives::Representatives;
+use super::listing::Representatives;
 use super::{Basis, WordActions};
 use crate::operator::{Charge, SiteLayout, SymmetryGroup};
 use eigenforge_runtime::{Scalar, trace};

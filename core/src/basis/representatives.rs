@@ -15,32 +15,22 @@
 //! are larger for about one word in k + 1: so the first are made one after the other. Words that follow each other have their high bits in
 //! common. Where these alone make an image smaller, none of them is looked at; of long chains that leaves about one word in twenty.
 
-use super::Basis;
 use crate::operator::{GroupElement, SiteLayout, SymmetryGroup};
 use multiversion::multiversion;
 use num_complex::Complex64;
 use rayon::prelude::*;
-use std::ops::{BitAnd, BitOrAssign, BitXor, Not, Range};
+use std::ops::{BitAnd, BitOrAssign, BitXor, Not};
 
 /// Bits of a run of digits. A digit has at most 6.
 const RUN_BITS: u32 = 8;
 
-/// Words that a task looks at.
-const WORDS: u64 = 1 << 14;
-
-/// Words of a part of a task, which are passed over together if their common bits are no representative's.
-const TOGETHER: u64 = 1 << 9;
-
-/// Representatives of a task that sorts them out anew.
-const LISTED: usize = 1 << 16;
-
 /// Digits that are moved by one look-up.
 #[derive(Clone, Copy, Debug)]
-struct Run {
-    shift: u32,
-    mask: u64,
+pub(super) struct Run {
+    pub(super) shift: u32,
+    pub(super) mask: u64,
     /// Where its values begin in the tables of an element.
-    first: usize,
+    pub(super) first: usize,
 }
 
 /// A mode's bit, and the bits of the later modes that an element takes before it; its own bit among them if the mode changes the sign by
@@ -48,7 +38,7 @@ struct Run {
 pub(super) type Inverted = (u128, u128);
 
 /// Words of a table: 32 or 64 bits where they suffice.
-trait TableWord:
+pub(super) trait TableWord:
     Copy + Ord + BitOrAssign + BitAnd<Output = Self> + BitXor<Output = Self> + Not<Output = Self> + Default + Send + Sync
 {
     fn narrow(word: u128) -> Self;
@@ -131,7 +121,7 @@ impl TableWord for u128 {
 /// Of each entry the bits to which the elements take it, all elements of an entry side by side, and after them the first once more up to
 /// whole blocks.
 #[derive(Debug)]
-enum Tables {
+pub(super) enum Tables {
     Brief(Vec<u32>),
     Short(Vec<u64>),
     Long(Vec<u128>),
@@ -149,15 +139,15 @@ macro_rules! with_table {
 }
 
 /// Elements whose images are made at once.
-const BLOCK: usize = 16;
+pub(super) const BLOCK: usize = 16;
 /// Runs of a word: a digit of five bits may have one of its own.
 const MOST_RUNS: usize = 26;
 
 /// The elements of a group on state words.
 #[derive(Debug)]
 pub struct WordActions {
-    runs: Vec<Run>,
-    tables: Tables,
+    pub(super) runs: Vec<Run>,
+    pub(super) tables: Tables,
     /// Of each element; empty without fermions.
     inverted: Vec<Vec<Inverted>>,
     characters: Vec<Complex64>,
@@ -165,6 +155,8 @@ pub struct WordActions {
     conjugates: Vec<bool>,
     /// All bits of a word, where each digit is one bit.
     bits: Option<u128>,
+    /// Digits whose largest value is not all of their bits: where they begin, their bits, that value.
+    pub(super) cut_digits: Vec<(u32, u128, u128)>,
 }
 
 /// A state that was taken to its representative: U_g |s⟩ = σ |r⟩.
@@ -214,9 +206,9 @@ fn least_image<W: TableWord>(table: &[W], entries: &[usize], stride: usize) -> (
 }
 
 /// The part of the images of words that the high bits make, which they have in common, and the runs of other bits.
-struct CommonImages<W> {
-    images: Vec<W>,
-    open: usize,
+pub(super) struct CommonImages<W> {
+    pub(super) images: Vec<W>,
+    pub(super) open: usize,
 }
 
 /// How many images are a word itself, `common` is a part of them; those behind the last element too, which are the first's; `None` if one is less.
@@ -312,7 +304,9 @@ impl WordActions {
         let conjugates = if group.conjugates() { conjugates.collect() } else { Vec::new() };
         let single = layout.digits().iter().all(|digit| digit.width == 1);
         let bits = single.then(|| layout.digits().iter().fold(0, |bits, digit| bits | 1 << digit.shift));
-        WordActions { runs, tables, inverted, characters: group.characters(), conjugates, bits }
+        let cut = layout.digits().iter().map(|digit| (digit.shift, (1 << digit.width) - 1, digit.top.into()));
+        let cut_digits = cut.filter(|(_, mask, top)| mask != top).collect();
+        WordActions { runs, tables, inverted, characters: group.characters(), conjugates, bits, cut_digits }
     }
 
     /// Elements of the group.
@@ -322,13 +316,13 @@ impl WordActions {
 
     /// Elements of an entry of the tables: whole blocks.
     #[inline]
-    fn stride(&self) -> usize {
+    pub(super) fn stride(&self) -> usize {
         self.elements().next_multiple_of(BLOCK)
     }
 
     /// Where the entries of a word's runs begin in the table, and how many there are.
     #[inline]
-    fn entries<W: TableWord>(&self, word: W) -> ([usize; MOST_RUNS], usize) {
+    pub(super) fn entries<W: TableWord>(&self, word: W) -> ([usize; MOST_RUNS], usize) {
         let (mut entries, stride) = ([0; MOST_RUNS], self.stride());
         for (entry, run) in entries.iter_mut().zip(&self.runs) {
             *entry = (run.first + word.value(run)) * stride;
@@ -399,7 +393,12 @@ impl WordActions {
         })
     }
 
-    fn least_word_by<W: TableWord>(&self, table: &[W], word: u128, common: &CommonImages<W>) -> Option<(u32, bool)> {
+    pub(super) fn least_word_by<W: TableWord>(
+        &self,
+        table: &[W],
+        word: u128,
+        common: &CommonImages<W>,
+    ) -> Option<(u32, bool)> {
         let own = W::narrow(word);
         let mut entries = [0; MOST_RUNS];
         for (entry, run) in entries.iter_mut().zip(&self.runs[..common.open]) {
@@ -417,7 +416,7 @@ impl WordActions {
     }
 
     /// Whether the bits that two words and all between them have in common tell that an element makes each of them less.
-    fn all_become_less(&self, first: u128, last: u128) -> bool {
+    pub(super) fn all_become_less(&self, first: u128, last: u128) -> bool {
         with_table!(&self.tables, table => self.all_become_less_by(table, first, last))
     }
 
@@ -435,7 +434,7 @@ impl WordActions {
         /// Where each element takes every entry, the elements sorted.
         fn columns<W: TableWord>(table: &[W], stride: usize, elements: usize) -> Vec<Vec<W>> {
             let column = |element: usize| table.chunks(stride).map(|entry| entry[element]).collect();
-            let mut columns: Vec<Vec<W>> = (0..elements).into_par_iter().map(column).collect();
+            let mut columns: Vec<Vec<W>> = (0..elements).map(column).collect();
             columns.sort_unstable();
             columns
         }
@@ -518,139 +517,6 @@ impl WordActions {
         }
         Some(fixing)
     }
-
-    /// Adds the representatives among words that follow each other.
-    fn add_of(&self, plain: &Basis, range: Range<u64>, found: &mut Representatives) {
-        let ends = [range.start, range.end - 1].map(|index| plain.state(index));
-        match plain.own_tables() {
-            Some(tables) => self.add_words(tables.states(range).map(u128::from), ends, found),
-            None => self.add_words(range.map(|index| plain.state(index)), ends, found),
-        }
-    }
-
-    fn add_words(&self, words: impl Iterator<Item = u128>, ends: [u128; 2], found: &mut Representatives) {
-        with_table!(&self.tables, table => {
-            let common = self.common_images(table, ends);
-            found.extend(words.filter_map(|word| Some((word, self.least_word_by(table, word, &common)?))));
-        });
-    }
-
-    /// What the runs that words have in common make of every element's image, for two words and all between them.
-    fn common_images<W: TableWord>(&self, table: &[W], [first, last]: [u128; 2]) -> CommonImages<W> {
-        let apart = u128::BITS - (first ^ last).leading_zeros();
-        let open = self.runs.iter().take_while(|run| run.shift < apart).count();
-        let ((entries, runs), stride) = (self.entries(W::narrow(first)), self.stride());
-        let mut images = vec![W::default(); stride];
-        for entry in &entries[open..runs] {
-            images.iter_mut().zip(&table[*entry..entry + stride]).for_each(|(image, moved)| *image |= *moved);
-        }
-        CommonImages { images, open }
-    }
-
-    /// The representatives of a sector with the sizes of their stabilisers, ascending, found by all cores, or by this thread alone.
-    pub(super) fn representatives(&self, plain: &Basis, alone: bool) -> Representatives {
-        let passes = |range: &Range<u64>| self.all_become_less(plain.state(range.start), plain.state(range.end - 1));
-        let of_task = |task: u64| -> Representatives {
-            let (mut found, end) = (Representatives::default(), plain.dimension().min((task + 1) * WORDS));
-            let whole = task * WORDS..end;
-            if !passes(&whole) {
-                let parts = whole.step_by(TOGETHER as usize).map(|first| first..end.min(first + TOGETHER));
-                parts.filter(|part| !passes(part)).for_each(|part| self.add_of(plain, part, &mut found));
-            }
-            found
-        };
-        let tasks = 0..plain.dimension().div_ceil(WORDS);
-        match alone {
-            true => Representatives::joined(&tasks.map(of_task).collect::<Vec<_>>(), alone),
-            false => Representatives::joined(&tasks.into_par_iter().map(of_task).collect::<Vec<_>>(), alone),
-        }
-    }
-
-    /// The same of a group that moves words alike, from its representatives: where an element leaves a word as it is, the characters decide.
-    pub(super) fn representatives_from(&self, other: &Representatives, alone: bool) -> Representatives {
-        let of_word =
-            |word: u128| (word, self.least_word(word).unwrap_or_else(|| unreachable!("it is the least word")));
-        let Representatives { words, stabilisers, stateless } = other;
-        // Those without a state stand before the first word with one that is larger, the last in the last task.
-        let tasks = words.len().div_ceil(LISTED).max(1);
-        let before = |place: usize| match words.get(place) {
-            Some(word) if place > 0 => stateless.partition_point(|own| own < word),
-            Some(_) => 0,
-            None => stateless.len(),
-        };
-        let of_task = |task: usize| -> Representatives {
-            let own = task * LISTED..words.len().min((task + 1) * LISTED);
-            let last = if task + 1 == tasks { stateless.len() } else { before(own.end) };
-            let mut open = stateless[before(own.start).min(last)..last].iter().copied().peekable();
-            let mut found = Representatives::default();
-            found.words.reserve(own.len());
-            found.stabilisers.reserve(own.len());
-            for (word, stabiliser) in words[own.clone()].iter().zip(&stabilisers[own]) {
-                while let Some(before) = open.next_if(|before| before < word) {
-                    found.extend([of_word(before)]);
-                }
-                found.extend([if *stabiliser == 1 { (*word, (1, true)) } else { of_word(*word) }]);
-            }
-            found.extend(open.map(of_word));
-            found
-        };
-        match alone {
-            true => Representatives::joined(&(0..tasks).map(of_task).collect::<Vec<_>>(), alone),
-            false => Representatives::joined(&(0..tasks).into_par_iter().map(of_task).collect::<Vec<_>>(), alone),
-        }
-    }
-}
-
-/// The least words of the orbits of a sector.
-#[derive(Debug, Default)]
-pub(super) struct Representatives {
-    /// Those with a state, ascending.
-    pub(super) words: Vec<u128>,
-    /// Of each of these, how many elements leave it as it is.
-    pub(super) stabilisers: Vec<u32>,
-    /// Those without, ascending.
-    pub(super) stateless: Vec<u128>,
-}
-
-impl Representatives {
-    /// Adds larger words, each with its stabiliser's elements and whether it has a state.
-    fn extend(&mut self, all: impl IntoIterator<Item = (u128, (u32, bool))>) {
-        for (word, (stabiliser, has_state)) in all {
-            if has_state {
-                self.words.push(word);
-                self.stabilisers.push(stabiliser);
-            } else {
-                self.stateless.push(word);
-            }
-        }
-    }
-
-    /// Lists that follow each other as one, copied by all cores or by this thread alone.
-    fn joined(parts: &[Representatives], alone: bool) -> Representatives {
-        Representatives {
-            words: concatenated(parts.iter().map(|part| &part.words[..]), alone),
-            stabilisers: concatenated(parts.iter().map(|part| &part.stabilisers[..]), alone),
-            stateless: concatenated(parts.iter().map(|part| &part.stateless[..]), alone),
-        }
-    }
-}
-
-fn concatenated<'p, N: Copy + Default + Send + Sync + 'p>(
-    parts: impl Iterator<Item = &'p [N]> + Clone,
-    alone: bool,
-) -> Vec<N> {
-    let mut all = vec![N::default(); parts.clone().map(<[N]>::len).sum()];
-    let (mut rest, mut pairs) = (&mut all[..], Vec::new());
-    for part in parts {
-        let (own, behind) = rest.split_at_mut(part.len());
-        pairs.push((own, part));
-        rest = behind;
-    }
-    match alone {
-        true => pairs.into_iter().for_each(|(to, from)| to.copy_from_slice(from)),
-        false => pairs.into_par_iter().for_each(|(to, from)| to.copy_from_slice(from)),
-    }
-    all
 }
 
 /// The entries of all runs, each for all elements.
@@ -792,46 +658,6 @@ mod tests {
                 assert_eq!(actions.is_odd(0, word), swaps % 2 == 1, "{word:b}");
             }
             assert!(words > 100, "{words} states of {} bits", layout.bits());
-        }
-    }
-
-    /// Words that are passed over together are no representatives: the list is that of all least words, whatever the elements.
-    #[test]
-    fn lists_miss_no_representative() {
-        use crate::basis::Sector;
-        let sites = 14;
-        let step =
-            |place: &dyn Fn(usize) -> usize| GroupElement::permutation(&(0..sites).map(place).collect::<Vec<_>>());
-        let (turn, mirror) = (step(&|i| (i + 1) % sites), step(&|i| sites - 1 - i));
-        let inversion = GroupElement { moments: true, electrons: true, ..GroupElement::identity(sites) };
-        let swap = step(&|i| [1, 0, 2, 3][i.min(3)] + i.saturating_sub(3));
-        let powers = |element: &GroupElement, count: usize| {
-            let next = |last: &GroupElement| Some(element.after(last));
-            std::iter::successors(Some(GroupElement::identity(sites)), next).take(count).collect::<Vec<_>>()
-        };
-        let with = |list: &[GroupElement], other: &GroupElement| {
-            list.iter().cloned().chain(list.iter().map(|own| other.after(own))).collect::<Vec<_>>()
-        };
-        let turns = powers(&turn, sites);
-        let dihedral = with(&turns, &mirror);
-        let groups = [turns, powers(&swap, 2), with(&dihedral, &inversion), powers(&turn, 1)];
-        let kinds = vec![SiteKind::Moments { two_s: 1 }; sites];
-        for elements in groups {
-            for two_sz in [0, 4, 14] {
-                let plain = Basis::new(sites, 1, Sector::Spins { two_sz }).unwrap();
-                let layout = SiteLayout::new(&kinds);
-                let actions = WordActions::new(&SymmetryGroup::of_elements(elements.clone()), &layout);
-                let words = (0..plain.dimension()).map(|index| plain.state(index));
-                let mut expected = Representatives::default();
-                expected.extend(words.filter_map(|word| Some((word, actions.least_word(word)?))));
-                for alone in [false, true] {
-                    let found = actions.representatives(&plain, alone);
-                    assert_eq!(found.words, expected.words, "{} elements, 2Sz = {two_sz}", elements.len());
-                    assert_eq!((&found.stabilisers, &found.stateless), (&expected.stabilisers, &expected.stateless));
-                    let again = actions.representatives_from(&found, alone);
-                    assert_eq!((again.words, again.stateless), (found.words, found.stateless));
-                }
-            }
         }
     }
 }

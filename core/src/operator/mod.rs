@@ -62,7 +62,7 @@ pub use site_sum::SiteSum;
 pub use spin::total_spin_squared;
 pub use storage::MatrixStorage;
 pub use sum::{ModelParameter, RecordedParameter, RecordedSum, Sum, SumSource};
-pub use symmetry::{GroupElement, SymmetryGroup};
+pub use symmetry::{GroupElement, OperatorImage, SymmetryGroup};
 pub use symmetry::{Symmetry, SymmetryError};
 pub use transition::Word;
 pub use transition::{

@@ -10,7 +10,7 @@ use super::super::model::Model;
 use super::super::solve::{RunError, Solution};
 use super::super::symmetric::SymmetricSector;
 use super::target::ResponseTarget;
-use eigenforge_core::basis::{Basis, Orbits, OtherPart};
+use eigenforge_core::basis::{Basis, FlipImages, Orbits, OtherPart, Reached};
 use eigenforge_core::operator::{Factor, Operator, OperatorError, SiteLayout, Spin, Transition, Word};
 use eigenforge_runtime::{Scalar, trace};
 use num_complex::Complex64;
@@ -66,13 +66,13 @@ impl<'a> Place<'a> {
         Ok(Place::Orbits(sector.orbits(), sector.orbits().actions().elements() as f64))
     }
 
-    /// ψ(s).
+    /// ψ(s); `reached` is the representative of s where it is known.
     #[inline]
-    fn amplitude(&self, values: &[Complex64], word: u128) -> Complex64 {
+    fn amplitude(&self, values: &[Complex64], word: u128, reached: Option<Reached>) -> Complex64 {
         match self {
             Place::Plain(basis) => basis.index(word).map_or(Complex64::ZERO, |index| values[index as usize]),
             Place::Orbits(orbits, elements) => {
-                let reached = orbits.actions().reached(word);
+                let reached = reached.unwrap_or_else(|| orbits.actions().reached(word));
                 let Some(place) = orbits.index(reached.word) else { return Complex64::ZERO };
                 let share = (f64::from(orbits.stabilisers()[place as usize]) / elements).sqrt();
                 let found = reached.factor.conj() * values[place as usize] * share;
@@ -227,6 +227,8 @@ pub(crate) struct Action<'a> {
     unmoved: Unmoved,
     /// The unitary element of `from` that moves words as the first antiunitary one of `to` does, where both have the same representatives.
     mirror: Option<usize>,
+    /// The images of what A flips, where it leads to several words of a symmetry sector.
+    flips: Option<FlipImages>,
     /// The words of both, where they differ.
     moved: Option<(SiteLayout, SiteLayout)>,
     states: usize,
@@ -249,7 +251,16 @@ impl<'a> Action<'a> {
             }
             _ => None,
         };
-        Ok(Action { from, to, transitions, unmoved, mirror, moved, states })
+        let flips = match &from {
+            Place::Orbits(orbits, _)
+                if moved.is_none() && transitions.iter().filter(|(flip, _)| *flip != 0).count() > 1 =>
+            {
+                let flips: Vec<u128> = transitions.iter().map(|(flip, _)| *flip).collect();
+                orbits.actions().flip_images(&flips)
+            }
+            _ => None,
+        };
+        Ok(Action { from, to, transitions, unmoved, mirror, flips, moved, states })
     }
 
     /// ψ of a state that A leaves as it is, and its place among those of ψ where it is known. Of one that represents its orbit the amplitude has no
@@ -257,7 +268,7 @@ impl<'a> Action<'a> {
     #[inline]
     fn unmoved(&self, values: &[Complex64], (place, word): (Option<usize>, u128)) -> Complex64 {
         match (self.unmoved, place) {
-            (Unmoved::Anywhere, _) => self.from.amplitude(values, word),
+            (Unmoved::Anywhere, _) => self.from.amplitude(values, word, None),
             (_, Some(place)) => values[place] / self.from.state(place).1,
             (_, None) => Complex64::ZERO,
         }
@@ -269,7 +280,7 @@ impl<'a> Action<'a> {
         match (self.mirror, place) {
             (Some(element), Some(place)) => self.from.amplitude_by(values, place, (word, element)),
             (Some(_), None) => Complex64::ZERO,
-            (None, _) => self.from.amplitude(values, word),
+            (None, _) => self.from.amplitude(values, word, None),
         }
     }
 
@@ -277,7 +288,13 @@ impl<'a> Action<'a> {
     #[inline]
     fn amplitude(&self, values: &[Complex64], word: u128, mut unmoved: impl FnMut() -> Complex64) -> Complex64 {
         let mut sum = Complex64::ZERO;
-        for (flip, own) in &self.transitions {
+        let images = match (&self.from, &self.flips) {
+            (Place::Orbits(orbits, _), Some(flips)) => {
+                Some((orbits.actions(), flips, orbits.actions().word_images(word)))
+            }
+            _ => None,
+        };
+        for (number, (flip, own)) in self.transitions.iter().enumerate() {
             let of_term =
                 |(transition, times): &(Transition<u128>, Complex64)| Some(times * transition.amplitude_in(word)?);
             let element: Complex64 = own.iter().filter_map(of_term).sum();
@@ -289,7 +306,9 @@ impl<'a> Action<'a> {
             } else {
                 let moved = self.moved.as_ref();
                 let before = moved.map_or(word ^ flip, |(from, to)| to.word(&from.configuration(word ^ flip)));
-                sum += element * self.from.amplitude(values, before);
+                let by_flip =
+                    images.as_ref().map(|(actions, flips, own)| actions.reached_by(own, flips, number, before));
+                sum += element * self.from.amplitude(values, before, by_flip);
             }
         }
         sum

@@ -30,7 +30,7 @@ pub(crate) use partners::PartnersWay;
 pub use strings::StringRows;
 pub(crate) use strings::{ByStrings, StringsWay};
 
-use eigenforge_core::basis::{Basis, Orbits, OtherPart, WordActions};
+use eigenforge_core::basis::{Basis, FlipImages, Orbits, OtherPart, WordActions};
 use eigenforge_core::operator::{
     Charge, DiagonalTerm, Factor, MatrixStorage, Operator, OperatorError, Product, SiteKind, SiteLayout, SymmetryError,
     SymmetryGroup, Transition, Word,
@@ -65,7 +65,7 @@ pub(crate) struct SymmetricSector {
     /// Of words without a digit for imaginary parts.
     word: Word,
     /// The moving part of H.
-    moves: Moving,
+    moves: Moves,
     /// Elements of a row, about.
     row_length: f64,
     /// Whether amplitudes have two parts.
@@ -81,6 +81,45 @@ pub(crate) struct SymmetricSector {
 
 /// A moving part of an operator: transitions, and whether they are times i.
 pub(super) type Moving = Vec<(Transition<u128>, bool)>;
+
+/// The same with what of it is known for the words that one state leads to.
+#[derive(Debug)]
+pub(super) struct Moves {
+    list: Moving,
+    flips: OnceLock<Flips>,
+}
+
+/// The flips of a moving part, each once: their images by all elements, and which of them each transition makes.
+#[derive(Debug)]
+struct Flips {
+    images: Option<FlipImages>,
+    numbers: Vec<usize>,
+}
+
+impl Moves {
+    pub(super) fn new(list: Moving) -> Moves {
+        Moves { list, flips: OnceLock::new() }
+    }
+
+    fn flips(&self, actions: &WordActions) -> &Flips {
+        self.flips.get_or_init(|| {
+            let mut flips: Vec<u128> = self.list.iter().map(|(transition, _)| transition.flip).collect();
+            flips.sort_unstable();
+            flips.dedup();
+            let number =
+                |(transition, _): &(Transition<u128>, bool)| flips.partition_point(|flip| *flip < transition.flip);
+            Flips { images: actions.flip_images(&flips), numbers: self.list.iter().map(number).collect() }
+        })
+    }
+}
+
+impl std::ops::Deref for Moves {
+    type Target = Moving;
+
+    fn deref(&self) -> &Moving {
+        &self.list
+    }
+}
 
 /// Contributions to one row or column: of a state, whether they multiply the conjugate of its amplitude, and a number.
 #[derive(Debug, Default)]
@@ -101,7 +140,7 @@ impl SymmetricSector {
         let plain = Basis::on_sites(layout.clone(), charges.to_vec())?;
         let (dimension, elements) = (plain.dimension(), group.elements.len());
         let complex = complex || operator.is_complex() || !group.is_real() || group.conjugates();
-        let moves = moving(operator.terms(), layout);
+        let moves = Moves::new(moving(operator.terms(), layout));
         let row_length = elements_of_a_row(&plain, &moves);
         let counted = layout.forbidden().is_empty().then(|| group.states(layout.kinds(), charges));
         let states = match (counted, group.conjugates()) {
@@ -293,7 +332,7 @@ impl SymmetricSector {
     fn reach(
         &self,
         basis: &Basis,
-        (diagonal, moves): (&[DiagonalTerm<u128>], &Moving),
+        (diagonal, moves): (&[DiagonalTerm<u128>], &Moves),
         state: usize,
         found: &mut Contributions,
     ) {
@@ -302,9 +341,16 @@ impl SymmetricSector {
         let own = f64::from(stabilisers[state]);
         let values = diagonal.iter().map(|term| (state as u32, false, term.value(word, &self.word).into()));
         found.0.extend(values);
-        for (transition, imaginary) in moves {
+        let actions = self.orbits.actions();
+        let flips = moves.flips(actions);
+        let images = flips.images.as_ref().map(|flips| (flips, actions.word_images(word)));
+        for ((transition, imaginary), number) in moves.iter().zip(&flips.numbers) {
             let Some(amplitude) = transition.amplitude_in(word) else { continue };
-            let reached = self.orbits.actions().reached(word ^ transition.flip);
+            let there = word ^ transition.flip;
+            let reached = match &images {
+                Some((flips, own)) => actions.reached_by(own, flips, *number, there),
+                None => actions.reached(there),
+            };
             // An orbit without a state in the sector is not in the list.
             let Some(place) = basis.index(reached.word) else { continue };
             let ratio = (f64::from(stabilisers[place as usize]) / own).sqrt();

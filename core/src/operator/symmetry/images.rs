@@ -35,12 +35,13 @@ impl SymmetryGroup {
             Some(k) => Some(SymmetryGroup::new(translations(k, operator.lattice())?, operator, charges)?),
             None => None,
         };
+        let own = OperatorImage::new(&self.elements[0], acting);
         for (element, character) in self.elements.iter().zip(self.characters()) {
             let is_known = |group: &SymmetryGroup| group.elements.contains(element);
             if element.conjugates || *element == self.elements[0] || group.as_ref().is_some_and(is_known) {
                 continue;
             }
-            let Some(factor) = multiple(element, acting) else { continue };
+            let Some(factor) = OperatorImage::new(element, acting).multiple_of(&own) else { continue };
             let named = self.generators.iter().find(|generator| generator.element == *element);
             let name = named.map_or_else(|| "a symmetry of the operator".into(), |generator| generator.name.clone());
             let character = factor * character;
@@ -53,6 +54,22 @@ impl SymmetryGroup {
         Ok(group.map(|group| group.with_momentum(momentum)))
     }
 
+    /// Whether a symmetry of H takes the states of the sector to states of it: products with its inverse around have the same characters, behind an
+    /// antiunitary one their conjugates.
+    pub fn is_kept_by(&self, element: &GroupElement) -> bool {
+        // Holes commute with some permutations up to a sign only.
+        if self.elements.iter().any(|own| own.holes.is_some()) {
+            return self.elements.contains(element);
+        }
+        let characters: HashMap<_, _> = self.elements.iter().zip(self.characters()).collect();
+        let (inverse, plain) = (element.inverse(), |own| GroupElement { conjugates: false, ..own });
+        self.generators.iter().filter(|own| !own.element.conjugates).all(|own| {
+            let (found, character) = (plain(element.after(&own.element).after(&inverse)), own.character());
+            let wanted = if element.conjugates { character.conj() } else { character };
+            characters.get(&found).is_some_and(|character| (character - wanted).norm() < SAME)
+        })
+    }
+
     /// Whether its sector has all that of another has: every unitary element of that is here, with the same character.
     pub fn has_sector_in(&self, other: &SymmetryGroup) -> bool {
         let own: HashMap<_, _> = self.elements.iter().zip(self.characters()).collect();
@@ -61,28 +78,33 @@ impl SymmetryGroup {
     }
 }
 
-/// The number c of U_g A U_g⁻¹ = c A, if there is one.
-fn multiple(element: &GroupElement, acting: &Operator) -> Option<Complex64> {
-    let (own, image) = (images(&GroupElement::identity(element.place.len()), acting), images(element, acting));
-    let (largest, value) = own.iter().max_by(|a, b| a.1.norm_sqr().total_cmp(&b.1.norm_sqr()))?;
-    let factor = image.get(largest)? / value;
-    let most = SAME * value.norm();
-    let part =
-        |values: &BTreeMap<Product, Complex64>, product: &Product| values.get(product).copied().unwrap_or_default();
-    let mut products = own.keys().chain(image.keys());
-    products.all(|product| (part(&image, product) - factor * part(&own, product)).norm() <= most).then_some(factor)
-}
+/// U_g A U_g⁻¹ of an operator: its reduced products with their coefficients.
+#[derive(Clone, Debug)]
+pub struct OperatorImage(BTreeMap<Product, Complex64>);
 
-/// The reduced products of U_g A U_g⁻¹ with their coefficients.
-fn images(element: &GroupElement, acting: &Operator) -> BTreeMap<Product, Complex64> {
-    let (kinds, mut sums) = (acting.kinds_or_implied(), BTreeMap::new());
-    for (product, coefficient) in acting.terms() {
-        for (mut image, factor) in element.image(&kinds, product) {
-            let is_imaginary = image.contains(&Factor::ImaginaryUnit);
-            image.retain(|factor| *factor != Factor::ImaginaryUnit);
-            let value = Complex64::from(coefficient * factor);
-            *sums.entry(image).or_insert(Complex64::ZERO) += if is_imaginary { Complex64::I * value } else { value };
+impl OperatorImage {
+    /// Of an operator on its sites.
+    pub fn new(element: &GroupElement, acting: &Operator) -> OperatorImage {
+        let (kinds, mut sums) = (acting.kinds_or_implied(), BTreeMap::new());
+        for (product, coefficient) in acting.terms() {
+            for (mut image, factor) in element.image(&kinds, product) {
+                let is_imaginary = image.contains(&Factor::ImaginaryUnit);
+                image.retain(|factor| *factor != Factor::ImaginaryUnit);
+                let value = Complex64::from(coefficient * factor);
+                *sums.entry(image).or_insert(Complex64::ZERO) +=
+                    if is_imaginary { Complex64::I * value } else { value };
+            }
         }
+        OperatorImage(sums)
     }
-    sums
+
+    /// The number that another is to be multiplied by to be this one; `None` where none is.
+    pub fn multiple_of(&self, other: &OperatorImage) -> Option<Complex64> {
+        let (largest, value) = other.0.iter().max_by(|a, b| a.1.norm_sqr().total_cmp(&b.1.norm_sqr()))?;
+        let factor = self.0.get(largest)? / value;
+        let most = SAME * value.norm();
+        let part = |image: &OperatorImage, product: &Product| image.0.get(product).copied().unwrap_or_default();
+        let is_so = |product: &Product| (part(self, product) - factor * part(other, product)).norm() <= most;
+        other.0.keys().chain(self.0.keys()).all(is_so).then_some(factor)
+    }
 }

@@ -34,6 +34,7 @@ mod vanishing;
 pub use element::GroupElement;
 pub use error::SymmetryError;
 pub use group::SymmetryGroup;
+pub use images::OperatorImage;
 
 use super::{Charge, MatrixStorage, Operator};
 use crate::lattice::{Lattice, LatticeKind, Momenta, PointGroup, PointIrrep, Translation};

@@ -4,7 +4,7 @@
 //! ⟨U_g O U_g⁻¹⟩ = ⟨O⟩, so an average is that of the mean of all images of O, which the group leaves as it is; and products that are
 //! images of each other have one average, which is computed once. On a device the sector's own kernels take them.
 
-use super::super::{Contributions, MeanTerms, Moving, SymmetricSector, moving};
+use super::super::{Contributions, MeanTerms, Moves, Moving, SymmetricSector, moving};
 use super::SectorRows;
 use super::exchanges::{exchange, exchanges};
 use super::tables::{flip_tables, sector_tables, words};
@@ -212,10 +212,11 @@ fn average<T: Scalar>(
     if parts.0.is_empty() && parts.1.is_empty() {
         return 0.0;
     }
+    let (diagonal, moves) = (&parts.0, Moves::new(parts.1.clone()));
     let states = sector.states();
     let of_state = |state: usize| {
         let mut found = Contributions::default();
-        sector.reach(basis, (&parts.0, &parts.1), state, &mut found);
+        sector.reach(basis, (diagonal, &moves), state, &mut found);
         let of_vector = |vector: &&[T]| {
             let own = sector.orbits().amplitude(vector, state);
             let each = found.0.iter().map(|(to, conjugates, value)| {

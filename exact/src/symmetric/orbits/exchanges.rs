@@ -8,7 +8,7 @@
 //! so a representative takes one look-up for each moment, where S⁺_i S⁻_j takes one for each pair.
 
 use super::super::SymmetricSector;
-use eigenforge_core::basis::{Basis, Orbits, Sector};
+use eigenforge_core::basis::{Basis, FlipImages, Orbits, Sector};
 use eigenforge_core::operator::{
     Carrier, Charge, Factor, GroupElement, OperatorError, Product, SiteKind, SymmetryGroup,
 };
@@ -47,6 +47,15 @@ struct Moment {
     shift: u32,
     mask: u128,
     top: u32,
+    /// The number of the flip from its lowest level to the next; those from others follow.
+    first_flip: usize,
+}
+
+impl Moment {
+    /// What raising its level by one flips.
+    fn flip(&self, level: u32) -> u128 {
+        u128::from(level ^ (level + 1)) << self.shift
+    }
 }
 
 /// A word that S⁻ of a moment takes to another: ψ of it is the amplitude of a state, or its conjugate, times a factor.
@@ -65,6 +74,8 @@ struct Lowering<'a> {
     group: SymmetryGroup,
     /// The orbits of H there; none where nothing has less Sᶻ.
     lower: Option<Orbits>,
+    /// What S⁺ of each moment flips, from each of its levels.
+    flips: Option<FlipImages>,
 }
 
 impl Lowering<'_> {
@@ -89,9 +100,16 @@ impl Lowering<'_> {
         }
         let lower = plain.map(|plain| Orbits::new(&group, (layout, &lowered(charges)), plain, None));
         let digits = (0..kinds.len()).filter_map(|site| layout.digits().iter().find(|digit| digit.site == site));
-        let moments =
-            digits.map(|digit| Moment { shift: digit.shift, mask: (1 << digit.width) - 1, top: digit.top }).collect();
-        Ok(Some(Lowering { sector, moments, group, lower }))
+        let mut flips = Vec::new();
+        let mut moments: Vec<Moment> = Vec::new();
+        for digit in digits {
+            let (mask, first_flip) = ((1 << digit.width) - 1, flips.len());
+            let moment = Moment { shift: digit.shift, mask, top: digit.top, first_flip };
+            flips.extend((0..digit.top).map(|level| moment.flip(level)));
+            moments.push(moment);
+        }
+        let flips = sector.orbits().actions().flip_images(&flips);
+        Ok(Some(Lowering { sector, moments, group, lower, flips }))
     }
 
     /// The words that S⁻ takes to a word.
@@ -99,12 +117,18 @@ impl Lowering<'_> {
         let orbits = self.sector.orbits();
         let order = self.sector.group().elements.len() as f64;
         found.clear();
+        let actions = orbits.actions();
+        let images = self.flips.as_ref().map(|flips| (flips, actions.word_images(word)));
         for (number, moment) in self.moments.iter().enumerate() {
             let level = (word >> moment.shift & moment.mask) as u32;
             if level == moment.top {
                 continue;
             }
-            let reached = orbits.actions().reached(word + (1 << moment.shift));
+            let there = word ^ moment.flip(level);
+            let reached = match &images {
+                Some((flips, own)) => actions.reached_by(own, flips, moment.first_flip + level as usize, there),
+                None => actions.reached(there),
+            };
             let Some(place) = orbits.index(reached.word) else { continue };
             // All words of an orbit have the same share of its amplitude.
             let share = f64::from(orbits.stabilisers()[place as usize]) / order;
