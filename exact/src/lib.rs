@@ -60,7 +60,9 @@ pub use kronecker::{KroneckerMultiply, SpeciesMatrix};
 pub use level_spins::LevelSpin;
 pub use model::{InSector, LARGEST_DENSE, Model};
 pub use observables::{averages_of, averages_on_host};
-pub use response::{ChainOptions, LevelStates, ReachedSector, Response, ResponseChain, ResponseSeries, ResponseTarget};
+pub use response::{
+    ChainOptions, LevelStates, ReachedSector, Response, ResponseChain, ResponseSeries, ResponseStarts, ResponseTarget,
+};
 pub use shared::{ShareError, SharedKernels, share_kernels};
 pub use solve::{Davidson, Dense, Lanczos, Lobpcg, ModelProblem, Olsen, RunError, Solution, Solve};
 pub use structure::{Moves, Structure};

@@ -12,7 +12,7 @@ use super::path::OnPath;
 use super::plan::{SpectrumPlan, target_momentum};
 use super::record::{LevelSectorRecord, SpectrumCurve, SpectrumRecord};
 use crate::Error;
-use crate::exact::{ChainOptions, LevelStates, Model, ModelProblem, Response, Solution, Solve};
+use crate::exact::{ChainOptions, LevelStates, Model, ModelProblem, Response, ResponseStarts, Solution, Solve};
 use crate::input::{AveragedStates, Family, InputProblem, ModelFile, SpectrumMethod, SpectrumSpec, Wrong};
 use crate::observable::Observable;
 use crate::operator::{Operator, SiteKind};
@@ -133,20 +133,44 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
     let left_out: Vec<&LevelStates> = sources.iter().filter(|_| connected).map(|source| &source.states).collect();
     let level_states: Vec<&LevelStates> = sources.iter().map(|source| &source.states).collect();
     let first = joined(&problem, &level_states, sources.iter().all(|source| source.complete), &wanted.operators);
+    let part = |source: &Source| source.states.states.len() as f64 / all as f64;
+    let starts = |number: usize| -> Result<Vec<ResponseStarts>, Error> {
+        let of_source = |source: &Source| {
+            let q = list[number].as_ref();
+            let target = target_momentum(&problem.file, &source.states.model, q, &excitation);
+            Ok(source.states.starts(&wanted.operators[number], target.as_deref(), &left_out, &options)?)
+        };
+        sources.iter().map(of_source).collect()
+    };
+    let followed = |starts: &[ResponseStarts]| -> Result<Response, Error> {
+        let mut response = Response::default();
+        for (source, own) in sources.iter().zip(starts) {
+            response.add(source.states.followed(own, &options, &device)?, part(source));
+        }
+        Ok(response)
+    };
+    // While a card has the chains of a momentum, the cores make the starts of the next.
+    let mut ahead: Option<(usize, Vec<ResponseStarts>)> = None;
     let (mut curves, mut conductivity) = (Vec::new(), None);
     let mut responses: BTreeMap<usize, Response> = BTreeMap::new();
-    for (number, (q, operator)) in list.iter().zip(&wanted.operators).enumerate() {
+    for (number, q) in list.iter().enumerate() {
         let _curve = trace::span("response", "a momentum");
-        let part = |source: &Source| source.states.states.len() as f64 / all as f64;
+        let next = (number + 1..list.len()).find(|next| first[*next] == *next && device.runs_kernels());
         let mut make = || {
             saver.piece_or(&format!("q = {:?}", q.as_ref().map(|(_, q)| &q.k)), || {
-                let mut response = Response::default();
-                for source in &sources {
-                    let target = target_momentum(&problem.file, &source.states.model, q.as_ref(), &excitation);
-                    let own = source.states.response(operator, target.as_deref(), &left_out, &options, &device);
-                    response.add(own?, part(source));
-                }
-                Ok::<_, Error>(response)
+                let own = match ahead.take() {
+                    Some((known, own)) if known == number => own,
+                    _ => starts(number)?,
+                };
+                let (response, found) = std::thread::scope(|scope| {
+                    let next = next.map(|next| (next, scope.spawn(move || starts(next))));
+                    let response = followed(&own);
+                    // What has failed is tried again in its turn, where it is said.
+                    let found = next.and_then(|(next, made)| Some((next, made.join().ok()?.ok()?)));
+                    (response, found)
+                });
+                ahead = found;
+                response
             })
         };
         let response = match responses.get(&first[number]) {

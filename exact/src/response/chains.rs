@@ -95,6 +95,18 @@ pub struct Response {
     pub sectors: Vec<ReachedSector>,
 }
 
+/// What an operator makes of a level: the starts of chains in every sector that is reached, on the host.
+#[derive(Debug)]
+pub struct ResponseStarts(Vec<SectorStarts>);
+
+#[derive(Debug)]
+struct SectorStarts {
+    /// The model whose vectors they are.
+    solved: Model,
+    sector: ReachedSector,
+    starts: Vec<Vec<f64>>,
+}
+
 impl LevelStates {
     /// The response of the level to an operator; `momentum` is that of what the operator makes, where the model is in a sector of one. The parts
     /// of A|a⟩ along the states in `left_out` are taken out.
@@ -109,10 +121,23 @@ impl LevelStates {
         options: &ChainOptions,
         device: &Device,
     ) -> Result<Response, RunError> {
-        let mut response = Response::default();
+        self.followed(&self.starts(operator, momentum, left_out, options)?, options, device)
+    }
+
+    /// The part of [`LevelStates::response`] that the cores have: what the operator makes of the states.
+    ///
+    /// # Errors
+    /// An operator that the sites do not have; sectors that are too large.
+    pub fn starts(
+        &self,
+        operator: &Operator,
+        momentum: Option<&[i64]>,
+        left_out: &[&LevelStates],
+        options: &ChainOptions,
+    ) -> Result<ResponseStarts, RunError> {
+        let mut sectors = Vec::new();
         let size: f64 = operator.terms().map(|(_, coefficient)| coefficient * coefficient).sum();
         for target in self.model.response_targets(operator, momentum)? {
-            let _target = trace::span("response", "a sector");
             let (solved, states) = (target.solved(), target.model.states());
             options.check_size(states)?;
             let host = HOST_BYTES.saturating_mul(states);
@@ -128,8 +153,26 @@ impl LevelStates {
                     starts.extend(real_starts(solved, vector));
                 }
             }
-            let name = target.model.sector_text();
-            response.sectors.push(ReachedSector { name, states: target.model.states() });
+            let sector = ReachedSector { name: target.model.sector_text(), states };
+            sectors.push(SectorStarts { solved: solved.clone(), sector, starts });
+        }
+        Ok(ResponseStarts(sectors))
+    }
+
+    /// The part of [`LevelStates::response`] that the device has: the chains of what the operator made.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn followed(
+        &self,
+        starts: &ResponseStarts,
+        options: &ChainOptions,
+        device: &Device,
+    ) -> Result<Response, RunError> {
+        let mut response = Response::default();
+        for SectorStarts { solved, sector, starts } in &starts.0 {
+            let _sector = trace::span("response", "a sector");
+            response.sectors.push(sector.clone());
             if starts.is_empty() {
                 continue;
             }
@@ -138,7 +181,7 @@ impl LevelStates {
             let share = 1.0 / self.states.len() as f64;
             for start in starts {
                 let _chain = trace::span("response", "chain");
-                response.follow(&hamiltonian, &start, (share, zero), options)?;
+                response.follow(&hamiltonian, start, (share, zero), options)?;
             }
         }
         Ok(response)

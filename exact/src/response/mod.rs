@@ -19,7 +19,7 @@ mod series;
 mod target;
 
 pub(crate) use chains::CHAIN_VECTORS;
-pub use chains::{ChainOptions, ReachedSector, Response, ResponseChain};
+pub use chains::{ChainOptions, ReachedSector, Response, ResponseChain, ResponseStarts};
 pub(crate) use excited::Action;
 pub use excited::LevelStates;
 pub(super) use excited::layout_of;
