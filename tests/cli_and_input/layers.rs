@@ -80,9 +80,9 @@ const LARGEST_CIRCLES: [(&str, usize); 13] = [
 /// lowers the number.
 const MOST_REACHED: [(&str, Surface); 11] = [
     ("src", Surface { names: 212, members: 869 }),
-    ("core/src", Surface { names: 149, members: 491 }),
+    ("core/src", Surface { names: 153, members: 502 }),
     ("product/src", Surface { names: 95, members: 304 }),
-    ("exact/src", Surface { names: 63, members: 255 }),
+    ("exact/src", Surface { names: 64, members: 258 }),
     ("ci/src", Surface { names: 78, members: 336 }),
     ("dmrg/src", Surface { names: 78, members: 566 }),
     ("tensors/src", Surface { names: 71, members: 398 }),
