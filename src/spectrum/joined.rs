@@ -22,8 +22,12 @@ pub(super) fn joined(
 ) -> Vec<usize> {
     let elements = if complete { symmetries(problem, level) } else { Vec::new() };
     let (mut first, mut known): (Vec<usize>, Vec<(usize, OperatorImage)>) = (Vec::new(), Vec::new());
+    let kinds = problem.model.site_kinds();
     for (number, operator) in operators.iter().enumerate() {
-        let images: Vec<OperatorImage> = elements.iter().map(|element| OperatorImage::new(element, operator)).collect();
+        // Of an operator that is zero on the last sites these are sites, too.
+        let operator = operator.clone().on_kinds(&kinds).reduced();
+        let image = |element: &GroupElement| OperatorImage::new(element, &operator, &kinds);
+        let images: Vec<OperatorImage> = elements.iter().map(image).collect();
         let is_alike = |own: &OperatorImage| {
             let factors = images.iter().filter_map(|image| image.multiple_of(own));
             factors.into_iter().any(|factor| (factor.norm() - 1.0).abs() < ROUNDING)

@@ -243,6 +243,22 @@ fn momenta_that_symmetry_joins_are_made_once() {
     }
 }
 
+/// An operator of the first sites alone has the curve of its image on the last ones.
+#[test]
+fn operators_of_a_few_sites_are_of_the_whole_cluster() {
+    let curve = |of: &str| {
+        let (_folder, path) = model_file(&format!("{RING}[spectrum]\nof = \"{of}\"\neta = 0.2\n{WINDOW}"));
+        let output = run(&["spectrum", path.to_str().unwrap(), "--device", "cpu", "--json"]);
+        assert_eq!(output.status.code(), Some(0), "{of}: {}", stderr(&output));
+        let record: Value = serde_json::from_str(stdout(&output)).unwrap();
+        let values = record["curves"][0]["curve"].as_array().unwrap().iter();
+        values.map(|value| value.as_f64().unwrap()).collect::<Vec<f64>>()
+    };
+    let (first, last) = (curve("sz(0) * sz(1)"), curve("sz(6) * sz(7)"));
+    assert!(first.iter().any(|value| *value > 1e-3));
+    assert!(first.iter().zip(&last).all(|(a, b)| (a - b).abs() < 1e-9));
+}
+
 /// Too few steps are flagged; an operator that is zero on the state has an empty curve.
 #[test]
 fn exit_codes_say_whether_curves_have_converged() {

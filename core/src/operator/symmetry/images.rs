@@ -7,7 +7,7 @@
 //!
 //! Translations are those of a momentum that is known.
 
-use super::super::{Charge, Factor, Operator, Product};
+use super::super::{Charge, Factor, Operator, Product, SiteKind};
 use super::element::GroupElement;
 use super::error::SymmetryError;
 use super::group::{Generator, SymmetryGroup, shown};
@@ -35,13 +35,14 @@ impl SymmetryGroup {
             Some(k) => Some(SymmetryGroup::new(translations(k, operator.lattice())?, operator, charges)?),
             None => None,
         };
-        let own = OperatorImage::new(&self.elements[0], acting);
+        let kinds = operator.kinds_or_implied();
+        let own = OperatorImage::new(&self.elements[0], acting, &kinds);
         for (element, character) in self.elements.iter().zip(self.characters()) {
             let is_known = |group: &SymmetryGroup| group.elements.contains(element);
             if element.conjugates || *element == self.elements[0] || group.as_ref().is_some_and(is_known) {
                 continue;
             }
-            let Some(factor) = OperatorImage::new(element, acting).multiple_of(&own) else { continue };
+            let Some(factor) = OperatorImage::new(element, acting, &kinds).multiple_of(&own) else { continue };
             let named = self.generators.iter().find(|generator| generator.element == *element);
             let name = named.map_or_else(|| "a symmetry of the operator".into(), |generator| generator.name.clone());
             let character = factor * character;
@@ -83,11 +84,11 @@ impl SymmetryGroup {
 pub struct OperatorImage(BTreeMap<Product, Complex64>);
 
 impl OperatorImage {
-    /// Of an operator on its sites.
-    pub fn new(element: &GroupElement, acting: &Operator) -> OperatorImage {
-        let (kinds, mut sums) = (acting.kinds_or_implied(), BTreeMap::new());
+    /// Of a reduced operator on such sites.
+    pub fn new(element: &GroupElement, acting: &Operator, kinds: &[SiteKind]) -> OperatorImage {
+        let mut sums = BTreeMap::new();
         for (product, coefficient) in acting.terms() {
-            for (mut image, factor) in element.image(&kinds, product) {
+            for (mut image, factor) in element.image(kinds, product) {
                 let is_imaginary = image.contains(&Factor::ImaginaryUnit);
                 image.retain(|factor| *factor != Factor::ImaginaryUnit);
                 let value = Complex64::from(coefficient * factor);
