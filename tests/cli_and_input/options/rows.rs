@@ -350,6 +350,7 @@ pub const ROWS: &[Row] = &[
     row("spectrum", "device", C, &["@spectrum_ci.toml"], &["--device", "cpu"], Runs("orbital 2")),
     row("spectrum", "output", C, &["@spectrum_ci.toml"], &["--output", "@spectrum-ci"], Writes("@spectrum-ci/spectrum.npz")),
     row("spectrum", "json", C, &["@spectrum_ci.toml"], &["--json"], Shows("\"curves\"")),
+    row("spectrum", "trace", C, &["@spectrum_ci.toml", "--device", "cpu"], &["--trace", "@t-spc.json"], Writes("@t-spc.json")),
     row("spectrum", "checkpoint", C, &["@spectrum_ci.toml", "--device", "cpu"], &["--checkpoint", "@c-spc", "--checkpoint-every", "0"], Writes("@c-spc/pieces-00000001")),
     row("spectrum", "checkpoint-every", C, &["@spectrum_ci.toml", "--device", "cpu"], &["--checkpoint-every", "0"], Refused(&["--checkpoint"])),
     row("spectrum", "resume", C, &["@spectrum_ci.toml", "--device", "cpu", "--checkpoint", "@r-spc"], &["--resume"], Runs("orbital 2")),
