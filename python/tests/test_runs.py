@@ -267,11 +267,17 @@ def test_ctrl_c_ends_a_run_and_a_later_one_goes_on(tmp_path):
     lattice = ef.Lattice.chain(20, boundary="periodic")
     model = ef.Model(lattice, ef.sum(ef.sdots(i, j) for i, j, w in lattice.bonds)).sector(two_sz=0)
     for keys in ({}, {"checkpoint": tmp_path / "state"}):
-        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        pressed = []
+
+        def press(progress, pressed=pressed):
+            # While it iterates, by another thread, which the run knows nothing of.
+            if not pressed:
+                pressed.append(threading.Thread(target=lambda: os.kill(os.getpid(), signal.SIGINT)))
+                pressed[0].start()
+
         started = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
-            # Longer by itself.
-            model.solve(solver="lobpcg", tolerance=1e-15, max_iterations=10**6, device="cpu", **keys)
+            model.solve(solver="lobpcg", tolerance=1e-15, max_iterations=10**6, device="cpu", progress=press, **keys)
         assert time.monotonic() - started < 30
     assert heisenberg(8).solve().converged
     # The rest of the run that was saved.
