@@ -97,12 +97,8 @@ impl WordActions {
     }
 
     fn all_images<W: TableWord>(&self, table: &[W], word: W) -> Vec<W> {
-        let ((entries, runs), stride) = (self.entries(word), self.stride());
-        let mut images = vec![W::default(); stride];
-        for entry in &entries[..runs] {
-            images.iter_mut().zip(&table[*entry..entry + stride]).for_each(|(image, moved)| *image |= *moved);
-        }
-        images
+        let (entries, runs) = self.entries(word);
+        self.images_by(table, &entries[..runs])
     }
 
     /// Whether every value of a run goes where its bits go; of digits that leave bits unused those up to their largest.

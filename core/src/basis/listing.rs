@@ -5,7 +5,7 @@
 //! the part of their images that the common bits make is made once.
 
 use super::Basis;
-use super::representatives::{CommonImages, TableWord, Tables, WordActions};
+use super::representatives::{CommonImages, TableWord, Tables, WordActions, with_table};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -29,34 +29,18 @@ impl WordActions {
     }
 
     fn add_words(&self, words: impl Iterator<Item = u128>, ends: [u128; 2], found: &mut Representatives) {
-        match &self.tables {
-            Tables::Brief(table) => self.add_by(table, words, ends, found),
-            Tables::Short(table) => self.add_by(table, words, ends, found),
-            Tables::Long(table) => self.add_by(table, words, ends, found),
-        }
-    }
-
-    fn add_by<W: TableWord>(
-        &self,
-        table: &[W],
-        words: impl Iterator<Item = u128>,
-        ends: [u128; 2],
-        found: &mut Representatives,
-    ) {
-        let common = self.common_images(table, ends);
-        found.extend(words.filter_map(|word| Some((word, self.least_word_by(table, word, &common)?))));
+        with_table!(&self.tables, table => {
+            let common = self.common_images(table, ends);
+            found.extend(words.filter_map(|word| Some((word, self.least_word_by(table, word, &common)?))));
+        });
     }
 
     /// What the runs that words have in common make of every element's image, for two words and all between them.
     fn common_images<W: TableWord>(&self, table: &[W], [first, last]: [u128; 2]) -> CommonImages<W> {
         let apart = u128::BITS - (first ^ last).leading_zeros();
         let open = self.runs.iter().take_while(|run| run.shift < apart).count();
-        let ((entries, runs), stride) = (self.entries(W::narrow(first)), self.stride());
-        let mut images = vec![W::default(); stride];
-        for entry in &entries[open..runs] {
-            images.iter_mut().zip(&table[*entry..entry + stride]).for_each(|(image, moved)| *image |= *moved);
-        }
-        CommonImages { images, open }
+        let (entries, runs) = self.entries(W::narrow(first));
+        CommonImages { images: self.images_by(table, &entries[open..runs]), open }
     }
 
     /// The representatives of a sector with the sizes of their stabilisers, ascending, found by all cores, or by this thread alone.

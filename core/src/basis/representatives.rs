@@ -138,6 +138,8 @@ macro_rules! with_table {
     };
 }
 
+pub(super) use with_table;
+
 /// Elements whose images are made at once.
 pub(super) const BLOCK: usize = 16;
 /// Runs of a word: a digit of five bits may have one of its own.
@@ -330,6 +332,16 @@ impl WordActions {
         (entries, self.runs.len())
     }
 
+    /// What some entries make of the images of all elements.
+    pub(super) fn images_by<W: TableWord>(&self, table: &[W], entries: &[usize]) -> Vec<W> {
+        let stride = self.stride();
+        let mut images = vec![W::default(); stride];
+        for entry in entries {
+            images.iter_mut().zip(&table[*entry..entry + stride]).for_each(|(image, moved)| *image |= *moved);
+        }
+        images
+    }
+
     /// The image of a word by one element.
     #[inline]
     fn one<W: TableWord>(&self, table: &[W], word: W, element: usize) -> W {
@@ -438,20 +450,17 @@ impl WordActions {
             columns.sort_unstable();
             columns
         }
+        fn alike<W: TableWord>(own: &[W], others: &[W], stride: usize, elements: usize) -> bool {
+            own == others || columns(own, stride, elements) == columns(others, stride, elements)
+        }
         if self.elements() != other.elements() || self.inverted.is_empty() != other.inverted.is_empty() {
             return false;
         }
         let (stride, elements) = (self.stride(), self.elements());
         match (&self.tables, &other.tables) {
-            (Tables::Brief(own), Tables::Brief(others)) => {
-                own == others || columns(own, stride, elements) == columns(others, stride, elements)
-            }
-            (Tables::Short(own), Tables::Short(others)) => {
-                own == others || columns(own, stride, elements) == columns(others, stride, elements)
-            }
-            (Tables::Long(own), Tables::Long(others)) => {
-                own == others || columns(own, stride, elements) == columns(others, stride, elements)
-            }
+            (Tables::Brief(own), Tables::Brief(others)) => alike(own, others, stride, elements),
+            (Tables::Short(own), Tables::Short(others)) => alike(own, others, stride, elements),
+            (Tables::Long(own), Tables::Long(others)) => alike(own, others, stride, elements),
             _ => false,
         }
     }
