@@ -16,11 +16,11 @@
 //! Half of a real symmetric matrix takes half of the bytes, but an atomic add per element: it is for a matrix that fits in no
 //! other format, and is chosen automatically then or if the model predicts it to be faster.
 
+use super::Csr;
 use super::dictionary::Dictionary;
 use super::hybrid::SYMMETRY;
 use super::layout::{Format, Layout, PartLayout, RowCut, StorageKind, Target};
 use super::statistics::RowStatistics;
-use super::{CodedRows, Csr};
 use eigenforge_runtime::machine::Card;
 use eigenforge_templates::ScalarType;
 use eigenforge_templates::sparse::ColumnWord;
@@ -46,6 +46,8 @@ const SMALL_ROWS: u64 = 64;
 const MORE_LAUNCHES: f64 = 3.0;
 /// Allowance for the padding of sliced ELLPACK, which is not counted: one part in this many.
 const PADDING: u64 = 16;
+/// Bytes of a matrix that caches may hold: it is read no quicker with codes.
+const CACHED: u64 = 1 << 25;
 /// Bytes of a sector of L2.
 const SECTOR: u64 = 32;
 /// Windows that are tried for the columns of an ELLPACK part.
@@ -151,7 +153,7 @@ impl FormatRanking {
     pub fn new(matrix: &Csr, statistics: &RowStatistics, target: Target, wish: FormatRequest) -> FormatRanking {
         let shape = Shape { matrix, statistics, target, wish };
         let mut candidates = shape.candidates();
-        if CodedRows::pays(matrix.bytes()) && Dictionary::new(matrix).is_some() {
+        if matrix.bytes() > CACHED && Dictionary::new(matrix).is_some() {
             candidates.extend(shape.with_codes(&candidates));
         }
         candidates.sort_by(|a, b| a.milliseconds.total_cmp(&b.milliseconds));

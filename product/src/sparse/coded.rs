@@ -1,13 +1,16 @@
 //! Rows on the cores of a matrix with few distinct values: 4 bytes an element, where column and value take 12.
 //!
 //! In: a number of rows, and what gives the elements of each. Out: slots of 32 bits, the column in the lowest bits and above it the code
-//! of the value in a list. Diagonal elements, which often all differ, stand by themselves. What is saved is memory: gathers of x take most
-//! of the time of either form, and a matrix that caches hold is multiplied in half the time compressed, so it stays so.
+//! of the value in a list. Diagonal elements, which often all differ, stand by themselves.
 //!
 //! Rows stand by slices of [`LANES`] rows, their slots of one number beside each other: a core adds up so many rows at once, and no sum
-//! waits for another. A slice has as many slots a row as its longest row; those of no element have the code 0, and are left out of sums, so
-//! that an infinite x stays in the rows that read it. The elements of a row are added in their order, so a row has the same bits in every
-//! slice and on every core. Slots of one number that have the most frequent value in all rows of a slice need no list: one value, no padding.
+//! waits for another. The rows that one core takes at a time stand by length, the longest first, so that those of a slice are about as long
+//! (M. Kreutzer, G. Hager, G. Wellein, H. Fehske and A. R. Bishop, SIAM J. Sci. Comput. 36, C401 (2014)); where most elements have one value
+//! they stand by how many others they have first. A slice has as many slots a row as its longest row; those of no element have the code 0, and
+//! are left out of sums, so that an infinite x stays in the rows that read it.
+//!
+//! The elements of a row are added by value, those of one value by column, so a row has the same bits in every slice and on every core. Slots
+//! that have the most frequent value in all rows of a slice then follow each other, and need no list of values.
 
 use eigenforge_runtime::Scalar;
 use rayon::prelude::*;
@@ -22,12 +25,14 @@ const LANES: usize = 8;
 const PIECE_SLOTS: usize = 1 << 15;
 const PIECE_ROWS: usize = 1 << 13;
 /// Slots up to which one core is sooner done than the others have begun.
-const ALONE: usize = 1 << 18;
+const ALONE: usize = 3 << 17;
 /// Most slots of an element, with padding: at three, compressed rows would have as few bytes. The rows that one core takes at a time may have
 /// twice as many.
 const PADDED: f64 = 2.0;
-/// Bytes of compressed rows that caches may hold.
-const CACHED: u64 = 1 << 25;
+/// From this part of elements on a value decides on the order of rows.
+const MOSTLY: f64 = 0.75;
+/// Bytes of compressed rows from which on they are coded: of fewer a multiply takes some microseconds in any form.
+const FEW: u64 = 1 << 16;
 /// Most distinct values: a list that stays in the nearest cache.
 const MOST_VALUES: usize = 1 << 10;
 
@@ -49,13 +54,18 @@ pub(crate) struct CodedRows {
     index_bits: u32,
 }
 
-/// Rows that one core multiplies.
+/// Rows that one core multiplies, by length.
 #[derive(Debug, Default)]
 struct Piece {
+    /// The row at each place, counted from the first, and the place of each row.
+    rows: Vec<u16>,
+    places: Vec<u16>,
     /// Where the slots of each slice begin, and the end of the last.
     starts: Vec<u32>,
-    /// Of each slice, a bit for each of the first 64 slots of a row: whether it has the most frequent value in all rows.
-    alike: Vec<u64>,
+    /// Of each slice, how many of its slots have an element in all rows.
+    full: Vec<u16>,
+    /// Of each slice, the longest run of full slots that have the most frequent value in all rows.
+    alike: Vec<[u16; 2]>,
     slots: Vec<u32>,
     diagonal: Vec<f64>,
 }
@@ -79,12 +89,36 @@ impl Codes {
             (values.len() - 1) as u32
         })
     }
+
+    /// The value that at least so large a part of elements has as [`MOSTLY`] says.
+    fn most_frequent(&self, codes: impl Iterator<Item = u32>) -> Option<f64> {
+        let (mut counts, mut all) = (vec![0u64; self.values.len()], 0);
+        codes.for_each(|code| {
+            counts[code as usize] += 1;
+            all += 1;
+        });
+        let (count, value) = counts.iter().zip(&self.values).max_by_key(|(count, _)| **count)?;
+        (*count as f64 >= MOSTLY * all as f64).then_some(*value)
+    }
+}
+
+/// The longest run that is true: its first place, and the one behind its last.
+fn longest_run(of_slots: impl Iterator<Item = bool>) -> [u16; 2] {
+    let (mut longest, mut first) = ([0, 0], 0);
+    for (place, is_true) in (0..).zip(of_slots) {
+        if !is_true {
+            first = place + 1;
+        } else if place + 1 - first > longest[1] - longest[0] {
+            longest = [first, place + 1];
+        }
+    }
+    longest
 }
 
 impl CodedRows {
     /// Whether a matrix with so many bytes of compressed rows is large enough.
     pub(crate) fn pays(compressed_bytes: u64) -> bool {
-        compressed_bytes > CACHED
+        compressed_bytes > FEW
     }
 
     /// Rows of a matrix of so many rows, about so long; `row_of` puts the elements of one in place of what is in a list, columns
@@ -170,12 +204,11 @@ impl CodedRows {
         self.frequent = frequent;
         self.pieces.par_iter_mut().for_each(|piece| {
             let is_alike = |slots: &[u32; LANES]| slots.iter().all(|slot| slot >> bits == frequent);
-            let of_slice = |start: &[u32]| {
+            let of_slice = |(start, full): (&[u32], &u16)| {
                 let (slots, _) = piece.slots[start[0] as usize..start[1] as usize].as_chunks::<LANES>();
-                let bits = slots.iter().take(u64::BITS as usize).enumerate();
-                bits.filter(|(_, slots)| is_alike(slots)).fold(0, |bits, (slot, _)| bits | 1u64 << slot)
+                longest_run(slots[..*full as usize].iter().map(is_alike))
             };
-            piece.alike = piece.starts.windows(2).map(of_slice).collect();
+            piece.alike = piece.starts.windows(2).zip(&piece.full).map(of_slice).collect();
         });
         self
     }
@@ -210,20 +243,22 @@ impl CodedRows {
 
     /// Bytes of slots and diagonal.
     pub(crate) fn bytes(&self) -> u64 {
-        let of_piece = |piece: &Piece| 4 * (piece.slots.len() + piece.starts.len()) + 8 * piece.diagonal.len();
+        let of_piece = |piece: &Piece| 4 * piece.slots.len() + 10 * piece.starts.len() + 12 * piece.diagonal.len();
         self.pieces.iter().map(|piece| of_piece(piece) as u64).sum()
     }
 
     /// A diagonal element of these rows.
     pub(crate) fn diagonal(&self, row: usize) -> f64 {
         let at = row - self.rows.start;
-        self.pieces[at / self.piece_rows].diagonal[at % self.piece_rows]
+        let piece = &self.pieces[at / self.piece_rows];
+        piece.diagonal[piece.places[at % self.piece_rows] as usize]
     }
 
-    /// The elements of a row but that of the diagonal, columns ascending.
+    /// The elements of a row but that of the diagonal, in the order in which they are added.
     fn slots(&self, row: usize) -> impl Iterator<Item = (u32, f64)> {
         let at = row - self.rows.start;
-        let (piece, at) = (&self.pieces[at / self.piece_rows], at % self.piece_rows);
+        let piece = &self.pieces[at / self.piece_rows];
+        let at = piece.places[at % self.piece_rows] as usize;
         let [first, end] = [0, 1].map(|k| piece.starts[at / LANES + k] as usize);
         let of_lane = piece.slots[first..end].iter().skip(at % LANES).step_by(LANES);
         let of_lane = of_lane.filter(|slot| **slot >> self.index_bits != 0);
@@ -234,10 +269,8 @@ impl CodedRows {
     pub(crate) fn row(&self, row: usize, elements: &mut Vec<(u32, f64)>) {
         elements.clear();
         elements.extend(self.slots(row));
-        if self.diagonal(row) != 0.0 {
-            let at = elements.partition_point(|(column, _)| (*column as usize) < row);
-            elements.insert(at, (row as u32, self.diagonal(row)));
-        }
+        elements.extend(Some(self.diagonal(row)).filter(|value| *value != 0.0).map(|value| (row as u32, value)));
+        elements.sort_unstable_by_key(|(column, _)| *column);
     }
 
     fn index_mask(&self) -> u32 {
@@ -269,48 +302,64 @@ impl CodedRows {
     }
 
     fn multiply_piece<T: Scalar>(&self, piece: &Piece, x: &[&[T]], first: usize, y: &mut [&mut [T]]) -> Vec<f64> {
-        let mut dots = vec![0.0; x.len()];
+        // One sum a lane, so that none waits for another.
+        let mut dots = vec![[0.0; LANES]; x.len()];
         for (slice, start) in piece.starts.windows(2).enumerate() {
             let (slots, _) = piece.slots[start[0] as usize..start[1] as usize].as_chunks::<LANES>();
-            let rows = slice * LANES..piece.diagonal.len().min((slice + 1) * LANES);
-            for ((x, y), dot) in x.iter().zip(y.iter_mut()).zip(&mut dots) {
-                let sums = self.slice_sums(slots, piece.alike[slice], x);
-                for (row, sum) in rows.clone().zip(sums) {
-                    let own = x[first + row].to_f64();
-                    let sum = diagonal_product(piece.diagonal[row], own) + sum;
-                    y[row] = T::from_f64(sum);
+            let places = slice * LANES..piece.rows.len().min((slice + 1) * LANES);
+            let (rows, diagonal) = (&piece.rows[places.clone()], &piece.diagonal[places]);
+            let (full, padded) = slots.split_at(piece.full[slice] as usize);
+            let [alike, end] = piece.alike[slice].map(usize::from);
+            for ((x, y), dots) in x.iter().zip(y.iter_mut()).zip(&mut dots) {
+                let mut sums = [0.0; LANES];
+                self.add_full(&mut sums, &full[..alike], x);
+                self.add_alike(&mut sums, &full[alike..end], x);
+                self.add_full(&mut sums, &full[end..], x);
+                self.add_padded(&mut sums, padded, x);
+                let lanes = rows.iter().zip(diagonal).zip(sums).zip(dots);
+                for (((row, diagonal), sum), dot) in lanes {
+                    let own = x[first + *row as usize].to_f64();
+                    let sum = diagonal_product(*diagonal, own) + sum;
+                    y[*row as usize] = T::from_f64(sum);
                     *dot += own * sum;
                 }
             }
         }
-        dots
+        dots.iter().map(|dots| dots.iter().sum()).collect()
     }
 
-    /// The sums of the rows of a slice without the diagonal.
+    /// Adds slots with the most frequent value in all rows of a slice.
     #[inline]
-    fn slice_sums<T: Scalar>(&self, slots: &[[u32; LANES]], mut alike: u64, x: &[T]) -> [f64; LANES] {
-        let (mask, bits, values) = (self.index_mask(), self.index_bits, &*self.values);
-        let frequent = values[self.frequent as usize % MOST_VALUES];
-        // SAFETY: columns are below the dimension, as `with_frequent` saw, and x has as many elements, as `multiply` saw.
-        let at = |slot: &u32| unsafe { x.get_unchecked((slot & mask) as usize) }.to_f64();
-        let mut sums = [0.0; LANES];
+    fn add_alike<T: Scalar>(&self, sums: &mut [f64; LANES], slots: &[[u32; LANES]], x: &[T]) {
+        let (mask, frequent) = (self.index_mask(), self.values[self.frequent as usize % MOST_VALUES]);
         for slots in slots {
-            if alike & 1 != 0 {
-                sums.iter_mut().zip(slots).for_each(|(sum, slot)| *sum += frequent * at(slot));
-            } else {
-                let mut products = [0.0; LANES];
-                for (product, slot) in products.iter_mut().zip(slots) {
-                    let code = slot >> bits;
-                    // Of no element nothing, also where x is infinite; without a branch that would be guessed wrong.
-                    let is_element = i64::from((code as i32).wrapping_neg() >> 31) as u64;
-                    let value = values[code as usize % MOST_VALUES] * at(slot);
-                    *product = f64::from_bits(value.to_bits() & is_element);
-                }
-                sums.iter_mut().zip(products).for_each(|(sum, product)| *sum += product);
-            }
-            alike >>= 1;
+            // SAFETY: columns are below the dimension, as `with_frequent` saw, and x has as many elements, as `multiply` saw.
+            let at = |slot: &u32| unsafe { x.get_unchecked((slot & mask) as usize) }.to_f64();
+            sums.iter_mut().zip(slots).for_each(|(sum, slot)| *sum += frequent * at(slot));
         }
-        sums
+    }
+
+    /// Adds slots with an element in all rows of a slice.
+    #[inline]
+    fn add_full<T: Scalar>(&self, sums: &mut [f64; LANES], slots: &[[u32; LANES]], x: &[T]) {
+        for slots in slots {
+            let value = |slot: &u32| self.values[(slot >> self.index_bits) as usize % MOST_VALUES];
+            let at = |slot: &u32| x[(slot & self.index_mask()) as usize].to_f64();
+            sums.iter_mut().zip(slots).for_each(|(sum, slot)| *sum += value(slot) * at(slot));
+        }
+    }
+
+    /// Adds slots that some rows of a slice have no element in.
+    fn add_padded<T: Scalar>(&self, sums: &mut [f64; LANES], slots: &[[u32; LANES]], x: &[T]) {
+        for slots in slots {
+            for (sum, slot) in sums.iter_mut().zip(slots) {
+                let (code, column) = (slot >> self.index_bits, slot & self.index_mask());
+                // Without a branch that would be guessed wrong.
+                let is_element = i64::from((code as i32).wrapping_neg() >> 31) as u64;
+                let product = self.values[code as usize % MOST_VALUES] * x[column as usize].to_f64();
+                *sum += f64::from_bits(product.to_bits() & is_element);
+            }
+        }
     }
 
     /// Some rows, one by one.
@@ -341,34 +390,56 @@ impl Piece {
     ) -> Option<(Piece, usize)> {
         let (mut own, mut elements) = (Codes::new(), Vec::new());
         let mut piece = Piece { starts: vec![0], ..Piece::default() };
-        // Columns and codes of the piece's own list, slice by slice.
-        let (mut columns, mut own_codes, mut count) = (Vec::<u32>::new(), Vec::<u32>::new(), 0);
-        let mut slice: Vec<Vec<(u32, f64)>> = vec![Vec::new(); LANES];
-        for first in rows.clone().step_by(LANES) {
-            let in_slice = first..rows.end.min(first + LANES);
-            for (row, lane) in in_slice.clone().zip(&mut slice) {
-                row_of(row, &mut elements);
-                let is_diagonal = |(column, _): &&(u32, f64)| *column as usize == row;
-                piece.diagonal.push(elements.iter().filter(is_diagonal).map(|(_, value)| value).sum());
-                lane.clear();
-                lane.extend(elements.iter().filter(|element| !is_diagonal(element)));
-                count += elements.len();
-            }
-            let longest = slice[..in_slice.len()].iter().map(Vec::len).max().unwrap_or(0);
-            for slot in 0..longest {
-                for lane in 0..LANES {
-                    let row = (first + lane).min(rows.end - 1);
-                    let element = slice.get(lane).filter(|_| lane < in_slice.len()).and_then(|lane| lane.get(slot));
-                    let (column, code) = element.map_or((row as u32, 0), |(column, value)| (*column, own.code(*value)));
-                    columns.push(column);
-                    own_codes.push(code);
-                }
-            }
-            piece.starts.push(columns.len() as u32);
-            let is_uneven = |most: f64| columns.len() as f64 > 2.0 * most * count as f64 + PIECE_SLOTS as f64;
-            if own.values.len() > most || most_slots.is_some_and(is_uneven) {
+        // Columns and codes of the piece's own list, row by row.
+        let (mut all, mut ends, mut diagonal, mut count) = (Vec::<(u32, u32)>::new(), vec![0], Vec::<f64>::new(), 0);
+        for row in rows.clone() {
+            row_of(row, &mut elements);
+            let is_diagonal = |(column, _): &&(u32, f64)| *column as usize == row;
+            diagonal.push(elements.iter().filter(is_diagonal).map(|(_, value)| value).sum());
+            count += elements.len();
+            elements.retain(|element| !is_diagonal(&element));
+            elements.sort_unstable_by(|(a, own), (b, other)| own.total_cmp(other).then(a.cmp(b)));
+            all.extend(elements.iter().map(|(column, value)| (*column, own.code(*value))));
+            ends.push(all.len());
+            if own.values.len() > most {
                 return None;
             }
+        }
+        let length = |row: &u16| ends[*row as usize + 1] - ends[*row as usize];
+        // How many elements have other values than the most frequent one, smaller and greater.
+        let frequent = own.most_frequent(all.iter().map(|(_, code)| *code));
+        let others = |row: &u16| {
+            let value = |(_, code): &(u32, u32)| own.values[*code as usize];
+            let row = &all[ends[*row as usize]..ends[*row as usize + 1]];
+            let count = |is_other: fn(f64, f64) -> bool| match frequent {
+                Some(frequent) => row.iter().filter(|element| is_other(value(element), frequent)).count(),
+                None => 0,
+            };
+            [count(|value, frequent| value < frequent), count(|value, frequent| value > frequent)]
+        };
+        piece.rows = (0..rows.len() as u16).collect();
+        piece.rows.sort_by_cached_key(|row| std::cmp::Reverse((others(row), length(row))));
+        piece.diagonal = piece.rows.iter().map(|row| diagonal[*row as usize]).collect();
+        piece.places = vec![0; rows.len()];
+        (0..).zip(&piece.rows).for_each(|(place, row)| piece.places[*row as usize] = place);
+        let longest = |slice: &[u16]| slice.iter().map(length).max().unwrap_or(0);
+        let slots: usize = piece.rows.chunks(LANES).map(|slice| LANES * longest(slice)).sum();
+        if most_slots.is_some_and(|most| slots as f64 > 2.0 * most * count as f64 + PIECE_SLOTS as f64) {
+            return None;
+        }
+        let mut slots: Vec<(u32, u32)> = Vec::with_capacity(slots);
+        for slice in piece.rows.chunks(LANES) {
+            let shortest = if slice.len() == LANES { slice.iter().map(length).min().unwrap_or(0) } else { 0 };
+            piece.full.push(u16::try_from(shortest).unwrap_or(u16::MAX));
+            for slot in 0..longest(slice) {
+                // What is no element reads the last row's own x.
+                slots.extend((0..LANES).map(|lane| {
+                    let row = slice.get(lane).unwrap_or(&slice[slice.len() - 1]);
+                    let is_element = lane < slice.len() && slot < length(row);
+                    if is_element { all[ends[*row as usize] + slot] } else { ((rows.start + *row as usize) as u32, 0) }
+                }));
+            }
+            piece.starts.push(slots.len() as u32);
         }
         let code: Vec<u32> = {
             let mut all = codes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -379,8 +450,7 @@ impl Piece {
             }
             code
         };
-        let slots = columns.iter().zip(&own_codes);
-        piece.slots = slots.map(|(column, own)| column | code[*own as usize] << index_bits).collect();
+        piece.slots = slots.iter().map(|(column, own)| column | code[*own as usize] << index_bits).collect();
         Some((piece, count))
     }
 }
@@ -454,10 +524,12 @@ mod tests {
     #[test]
     fn many_values_and_uneven_rows_stay_compressed() {
         assert!(coded(&elements(4099, 4 * MOST_VALUES, 1), 0..4099, 3.0).is_none());
-        let one_long =
-            |row: usize| (0..if row.is_multiple_of(64) { 900 } else { 1 }).map(|column| (column, 1.0)).collect();
-        let all: Vec<Vec<(u32, f64)>> = (0..1024).map(one_long).collect();
-        assert!(coded(&all, 0..1024, 15.0).is_none());
+        // A slice is as long as its longest row; several long rows make one of their own.
+        let long = |row: usize, few: usize| (0..if row < few { 1000 } else { 1 }).map(|column| (column, 1.0)).collect();
+        for (few, is_even) in [(1, false), (16, true)] {
+            let all: Vec<Vec<(u32, f64)>> = (0..1024).map(|row| long(row, few)).collect();
+            assert_eq!(coded(&all, 0..1024, 2.0).is_some(), is_even, "{few} long rows");
+        }
         assert!(coded(&[], 0..0, 0.0).is_some());
         // A share may be uneven where the whole is not.
         let length = |row: u32| match row {
