@@ -29,7 +29,7 @@ use std::time::Instant;
 /// Lines that say how far a run is, at most.
 const MOST_LINES: usize = 20;
 /// The step where none is given, in ħ over the largest term.
-const STEP: f64 = 0.02;
+const STEP: f64 = 0.05;
 
 /// The evolution that a file with `[dmrg]` asks for.
 ///
