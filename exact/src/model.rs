@@ -304,6 +304,18 @@ impl Model {
         self.listed_terms()?.symmetric.as_deref()
     }
 
+    /// Lists the states of the symmetry sector now, by the list of another model where their groups move words alike.
+    ///
+    /// # Errors
+    /// No room for the list.
+    pub fn prepare_states(&self, known: &Model) -> Result<(), OperatorError> {
+        let Some(own) = self.symmetric() else { return Ok(()) };
+        own.check_list()?;
+        known.symmetric().into_iter().for_each(|known| own.orbits().adopt_list(known.orbits()));
+        own.orbits().prepare();
+        Ok(())
+    }
+
     /// The group of the symmetry sector, and the states of the sector without it.
     pub fn symmetry_group(&self) -> Option<(&SymmetryGroup, u64)> {
         self.symmetric().map(|sector| (sector.group(), sector.plain()))

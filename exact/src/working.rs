@@ -13,6 +13,7 @@ use super::symmetric::{ByStrings, Conjugated, SymmetricSector};
 use eigenforge_core::observable::Observable;
 use eigenforge_core::operator::OperatorError;
 use eigenforge_runtime::Scalar;
+use num_complex::Complex64;
 use std::sync::Arc;
 
 impl Model {
@@ -54,6 +55,20 @@ impl Model {
     pub fn in_real_gauge(&self) -> &Model {
         let gauged = self.gauged().map(|gauged| &gauged.model);
         gauged.or_else(|| self.conjugated().map(|conjugated| &conjugated.model)).unwrap_or(self)
+    }
+
+    /// The same symmetry sector in states that are their own conjugates, where it is complex and has such: vectors are real ones of half the
+    /// length, [`Model::amplitudes_of`] of them the amplitudes here.
+    pub fn in_own_conjugates(&self) -> &Model {
+        self.conjugated().map_or(self, |conjugated| &conjugated.model)
+    }
+
+    /// A vector of [`Model::in_own_conjugates`] as complex amplitudes.
+    pub(super) fn amplitudes_of(&self, vector: &[f64]) -> Vec<Complex64> {
+        match self.conjugated() {
+            Some(conjugated) => conjugated.amplitudes(self, vector),
+            None => self.amplitudes(vector),
+        }
     }
 
     /// Sectors that are multiplied by strings stay as they are.

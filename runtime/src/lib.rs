@@ -24,6 +24,7 @@ pub mod jit;
 pub mod lock;
 pub mod machine;
 mod operator;
+mod overlapped;
 pub mod private;
 pub mod ranks;
 pub mod records;
@@ -51,6 +52,7 @@ pub use device::{
 };
 pub use error::{BackendError, DeviceError, Result, SolveError};
 pub use operator::{LinearOperator, PartOrder};
+pub use overlapped::overlapped;
 pub use say::{be_silent, is_silent, say, say_once};
 pub use scalar::{PerScalar, Pod, Scalar};
 pub use vector_program::{Bind, Program};

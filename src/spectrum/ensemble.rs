@@ -81,6 +81,7 @@ pub(super) fn ensemble_spectrum(
         let text = format!("{} of {}: {name}, {} states", number + 1, models.len(), grouped(own.into()));
         context.observer.stage("spectrum", &text);
         let targets = targets(file, &plan, model)?;
+        let device = run.place(targets.iter().flatten().map(|target| &target.model).chain([model]), &device);
         let sector = EnsembleSector { run: &run, model, targets, shift: *shift, device: &device, spec };
         sector.add(&plan, &mut sums, &mut known, &mut course)?;
         course.sectors.push(name);

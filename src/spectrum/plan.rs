@@ -101,7 +101,12 @@ pub(crate) fn chain_files(
         for target in model.response_targets(operator, momentum.as_deref())? {
             let sector = (target.model.sector().charge_values(), momentum.clone());
             if !known.contains(&sector) {
-                files.extend(target.solved().course_files(Course::Chain { overlaps: false }, "for the spectrum")?);
+                files.extend(
+                    target
+                        .model
+                        .in_own_conjugates()
+                        .course_files(Course::Chain { overlaps: false }, "for the spectrum")?,
+                );
                 known.push(sector);
             }
         }

@@ -21,7 +21,7 @@ use crate::problem::{LatticeProblem, Problem};
 use crate::report::{ClusterRecord, KernelRecord, ModelRecord, SCHEMA};
 use eigenforge_runtime::machine::Machine;
 use eigenforge_runtime::solvers::Solver;
-use eigenforge_runtime::{Device, trace};
+use eigenforge_runtime::{Device, overlapped, trace};
 use eigenforge_templates::ScalarType;
 use num_complex::Complex64;
 use std::collections::BTreeMap;
@@ -134,7 +134,7 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
     let level_states: Vec<&LevelStates> = sources.iter().map(|source| &source.states).collect();
     let first = joined(&problem, &level_states, sources.iter().all(|source| source.complete), &wanted.operators);
     let part = |source: &Source| source.states.states.len() as f64 / all as f64;
-    let starts = |number: usize| -> Result<Vec<ResponseStarts>, Error> {
+    let starts = &|number: usize| -> Result<Vec<ResponseStarts>, Error> {
         let of_source = |source: &Source| {
             let q = list[number].as_ref();
             let target = target_momentum(&problem.file, &source.states.model, q, &excitation);
@@ -162,13 +162,9 @@ pub fn spectrum(file: ModelFile, context: &RunContext) -> Result<SpectrumRecord,
                     Some((known, own)) if known == number => own,
                     _ => starts(number)?,
                 };
-                let (response, found) = std::thread::scope(|scope| {
-                    let next = next.map(|next| (next, scope.spawn(move || starts(next))));
-                    let response = followed(&own);
-                    // What has failed is tried again in its turn, where it is said.
-                    let found = next.and_then(|(next, made)| Some((next, made.join().ok()?.ok()?)));
-                    (response, found)
-                });
+                // What has failed is tried again in its turn, where it is said.
+                let made = next.map(|next| move || Some((next, starts(next).ok()?)));
+                let (response, found) = overlapped(|| followed(&own), made);
                 ahead = found;
                 response
             })

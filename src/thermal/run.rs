@@ -17,13 +17,15 @@ use crate::report::{ClusterRecord, KernelRecord, ModelRecord, SCHEMA};
 use crate::words::grouped;
 use eigenforge_runtime::machine::{Card, Machine};
 use eigenforge_runtime::solvers::{Course, Solver};
-use eigenforge_runtime::{Device, trace};
+use eigenforge_runtime::{Device, overlapped, trace};
 use eigenforge_templates::ScalarType;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The most states of a sector that is diagonalised whole: some minutes of two cores.
 const MOST_WHOLE: u64 = 4096;
+/// Elements of a vector up to which chains are followed on cores: the launches of a card's steps take longer.
+const SHORT_VECTORS: u64 = 1 << 14;
 /// A standard error above this part of its value is said, where the value is above `OF_LARGEST` of the largest one.
 const LARGE_ERROR: f64 = 0.05;
 const OF_LARGEST: f64 = 0.01;
@@ -70,12 +72,28 @@ pub fn thermal(file: ModelFile, context: &RunContext) -> Result<ThermalRecord, E
 
     let mut saver = PieceSaver::open(context.checkpoint.as_ref(), run.settings(names))?;
     let mut found: Vec<SectorOutcome> = Vec::new();
+    let mut ahead: Option<Model> = None;
     for (number, sector) in joined.iter().enumerate() {
-        let Some(model) = sectors.model(sector)? else { continue };
+        let model = match ahead.take() {
+            Some(model) => Some(model),
+            None => sectors.model(sector)?,
+        };
+        let Some(model) = model else { continue };
         let name = model.sector_text();
         let text = format!("{} of {}: {name}, {} states", number + 1, joined.len(), grouped(model.states().into()));
         context.observer.stage("thermal", &text);
-        let trace: SolvedTrace = saver.piece_or(&name, || run.trace(&model, &device))?;
+        let runs_there = !spec.is_whole(model.states()) && run.place([&model], &device).runs_kernels();
+        let next = joined.get(number + 1).filter(|_| runs_there);
+        let trace: SolvedTrace = saver.piece_or(&name, || {
+            let prepared = |next: &JoinedSectors| {
+                let next = sectors.model(next).ok()??;
+                run.prepare(&next, &model).ok()?;
+                Some(next)
+            };
+            let (trace, found) = overlapped(|| run.trace(&model, &device), next.map(|next| || prepared(next)));
+            ahead = found;
+            trace
+        })?;
         warnings.extend(trace.warning.clone());
         found.push(SectorOutcome { name, members: sector.members.clone(), trace });
     }
@@ -125,7 +143,8 @@ impl ThermalSpec {
     }
 }
 
-/// What a run launches in the sectors that are sampled: chains, and solves for their lowest levels.
+/// What a run launches in the sectors that are sampled: chains, and solves for their lowest levels. Of those with short vectors a simulated
+/// device launches it.
 ///
 /// # Errors
 /// As of [`thermal`].
@@ -137,7 +156,7 @@ pub(crate) fn sector_files(file: &ModelFile, spec: &ThermalSpec) -> Result<Vec<G
     let mut files = Vec::new();
     for sector in sectors.joined(spec.exact_below) {
         let Some(model) = sectors.model(&sector)?.filter(|model| !spec.is_whole(model.states())) else { continue };
-        files.extend(model.course_files(course, "for the thermal averages")?);
+        files.extend(model.in_own_conjugates().course_files(course, "for the thermal averages")?);
         if spec.method == ThermalMethod::Auto {
             let solve = sector_solve(file, &model);
             let chosen = match file.solve.solver {
@@ -163,6 +182,13 @@ fn sector_solve<'m>(file: &ModelFile, model: &'m Model) -> Solve<'m> {
 }
 
 impl ThermalRun<'_> {
+    /// Where chains of some sectors are followed, and their levels solved for.
+    pub(crate) fn place<'m>(&self, models: impl IntoIterator<Item = &'m Model>, device: &Device) -> Device {
+        let have_short_vectors = |model: &Model| model.in_own_conjugates().dimension() <= SHORT_VECTORS;
+        let on_cores = matches!(device, Device::Cuda(_)) && models.into_iter().all(have_short_vectors);
+        if on_cores { Device::cpu() } else { device.clone() }
+    }
+
     /// The lowest levels of a sector.
     fn solve<'m>(&self, model: &'m Model, device: &Device) -> Solve<'m> {
         let asked = sector_solve(self.file, model);
@@ -223,9 +249,22 @@ impl ThermalRun<'_> {
         Err(self.file.refused(InputProblem { what, span: self.spec.span.clone() }).into())
     }
 
+    /// The model that a sector is solved in: without operators any states will do.
+    fn solved<'m>(&self, model: &'m Model) -> &'m Model {
+        if self.operators.is_empty() { model.in_own_conjugates() } else { model }
+    }
+
+    /// Lists the states of a sector now, by the lists of another where they are alike.
+    fn prepare(&self, model: &Model, known: &Model) -> Result<(), Error> {
+        self.solved(model).prepare_states(self.solved(known))?;
+        Ok(model.in_own_conjugates().prepare_states(known.in_own_conjugates())?)
+    }
+
     /// The trace of a sector.
     fn trace(&self, model: &Model, device: &Device) -> Result<SolvedTrace, Error> {
         let _sector = trace::span("thermal", "a sector");
+        let model = self.solved(model);
+        let device = &self.place([model], device);
         if self.spec.is_whole(model.states()) {
             self.check_whole(model)?;
             let trace = model.whole_trace(self.operators)?;

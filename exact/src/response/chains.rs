@@ -138,7 +138,7 @@ impl LevelStates {
         let mut sectors = Vec::new();
         let size: f64 = operator.terms().map(|(_, coefficient)| coefficient * coefficient).sum();
         for target in self.model.response_targets(operator, momentum)? {
-            let (solved, states) = (target.solved(), target.model.states());
+            let (solved, states) = (target.model.in_own_conjugates(), target.model.states());
             options.check_size(states)?;
             let host = HOST_BYTES.saturating_mul(states);
             Device::cpu()

@@ -18,14 +18,6 @@ pub struct ResponseTarget {
     pub operator: Operator,
 }
 
-impl ResponseTarget {
-    /// The model whose vectors chains have: of a complex symmetry sector of a real H in states that are their own conjugates, where there are
-    /// such: real ones of half the length.
-    pub fn solved(&self) -> &Model {
-        if self.model.symmetric().is_some() { self.model.in_real_gauge() } else { &self.model }
-    }
-}
-
 impl Model {
     /// The sectors that an operator leads to, at a momentum as `k` of `[symmetry]` has it, or without translations where there is none.
     ///

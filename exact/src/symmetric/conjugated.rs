@@ -33,6 +33,13 @@ impl Conjugated {
     /// A state that is its own conjugate has the amplitude ψ(r)/√|orbit of r| at every word of the orbit of the whole group, up to σ and χ,
     /// and the user's amplitude of a representative is that at its word times the root of the size of its own orbit.
     pub(crate) fn vector<T: Scalar>(&self, user: &Model, vector: &[T]) -> Vec<T> {
+        let found = self.amplitudes(user, vector);
+        let (re, im) = (found.iter().map(|value| value.re), found.iter().map(|value| value.im));
+        re.chain(im).map(T::from_f64).collect()
+    }
+
+    /// The same as complex amplitudes.
+    pub(crate) fn amplitudes<T: Scalar>(&self, user: &Model, vector: &[T]) -> Vec<Complex64> {
         let (Some(own), Some(users)) = (self.model.symmetric(), user.symmetric()) else {
             unreachable!("both are sectors of a group")
         };
@@ -49,9 +56,7 @@ impl Conjugated {
             let share = (elements / f64::from(*stabiliser)) / (all / f64::from(own.stabilisers()[place as usize]));
             reached.factor.conj() * amplitude * share.sqrt()
         };
-        let found: Vec<Complex64> = users.words().par_iter().zip(users.stabilisers()).map(element).collect();
-        let (re, im) = (found.iter().map(|value| value.re), found.iter().map(|value| value.im));
-        re.chain(im).map(T::from_f64).collect()
+        users.words().par_iter().zip(users.stabilisers()).map(element).collect()
     }
 }
 

@@ -5,6 +5,7 @@
 use super::super::model::Model;
 use super::super::response::{Action, LevelStates};
 use super::super::solve::RunError;
+use super::real_states::{RealStates, dot};
 use super::samples::{SectorTrace, TraceLine};
 use eigenforge_core::operator::{Charge, Operator, OperatorError, Product};
 use eigenforge_runtime::solvers::symmetric_eigen;
@@ -19,19 +20,19 @@ impl Model {
     pub fn whole_trace(&self, observables: &[Operator]) -> Result<SectorTrace, RunError> {
         let _whole = trace::span("thermal", "a dense sector");
         // Without observables any basis will do.
-        let model = if observables.is_empty() { self.in_real_gauge() } else { self };
-        let n = model.dimension() as usize;
-        let dense = model.dense()?;
-        let matrix: Vec<f64> = dense.iter().copied().collect();
+        let gauged = observables.is_empty() && self.symmetric().is_none();
+        let states = RealStates::new(if gauged { self.in_real_gauge() } else { self });
+        let n = states.model.dimension() as usize;
+        let matrix: Vec<f64> = states.model.dense()?.iter().copied().collect();
         let (values, vectors) = symmetric_eigen(n, &matrix)?;
         // Of a complex H each level is there twice.
-        let share = model.states() as f64 / n as f64;
-        let parts: Vec<Operator> = observables.iter().map(|operator| model.part_within(operator)).collect();
-        let actions = actions(model, &parts)?;
+        let share = self.states() as f64 / n as f64;
+        let parts: Vec<Operator> = observables.iter().map(|operator| self.part_within(operator)).collect();
+        let actions = states.actions(&parts)?;
         let line = |(energy, vector): (&f64, &Vec<f64>)| {
-            let vector = if actions.is_empty() { Vec::new() } else { model.amplitudes(vector) };
-            let values = actions.iter().map(|action| share * inner(&vector, &action.applied(&vector))).collect();
-            TraceLine { energy: *energy, weight: share, values }
+            let amplitudes = if actions.is_empty() { Vec::new() } else { states.amplitudes(vector) };
+            let mean = |action| share * dot(vector, &states.image(action, &amplitudes));
+            TraceLine { energy: *energy, weight: share, values: actions.iter().map(mean).collect() }
         };
         let exact = values.iter().zip(&vectors).map(line).collect();
         Ok(SectorTrace { states: self.states(), exact, samples: Vec::new() })
@@ -48,8 +49,24 @@ impl Model {
         Operator::recorded(&terms, operator.two_s(), kinds.len(), Vec::new()).on_kinds(&kinds)
     }
 
+    /// Lines of a trace of levels that are known.
+    pub(super) fn known_lines(
+        &self,
+        levels: &[LevelStates],
+        observables: &[Operator],
+    ) -> Result<Vec<TraceLine>, OperatorError> {
+        let actions = observables.iter().map(|operator| Action::new(operator, self, self));
+        let actions: Vec<Action<'_>> = actions.collect::<Result<_, _>>()?;
+        let line = |level: &LevelStates| {
+            let mean = |action: &Action<'_>| level.states.iter().map(|own| inner(own, &action.applied(own))).sum();
+            let (energy, values) = (level.energy, actions.iter().map(mean).collect());
+            TraceLine { energy, weight: level.states.len() as f64, values }
+        };
+        Ok(levels.iter().map(line).collect())
+    }
+
     /// A vector as complex amplitudes.
-    pub(super) fn amplitudes(&self, vector: &[f64]) -> Vec<Complex64> {
+    pub(in super::super) fn amplitudes(&self, vector: &[f64]) -> Vec<Complex64> {
         match self.is_complex() {
             true => {
                 let (re, im) = vector.split_at(vector.len() / 2);
@@ -66,21 +83,7 @@ impl Model {
     }
 }
 
-/// The operators, prepared for vectors of the model.
-pub(super) fn actions<'a>(model: &'a Model, operators: &[Operator]) -> Result<Vec<Action<'a>>, OperatorError> {
-    operators.iter().map(|operator| Action::new(operator, model, model)).collect()
-}
-
 /// Re ⟨a|b⟩.
 pub(super) fn inner(a: &[Complex64], b: &[Complex64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a.conj() * b).re).sum()
-}
-
-impl LevelStates {
-    /// Its line of a trace.
-    pub(super) fn line(&self, actions: &[Action<'_>]) -> TraceLine {
-        let mean = |action: &Action<'_>| self.states.iter().map(|state| inner(state, &action.applied(state))).sum();
-        let values = actions.iter().map(mean).collect();
-        TraceLine { energy: self.energy, weight: self.states.len() as f64, values }
-    }
 }

@@ -10,11 +10,12 @@
 //!
 //! Finite-temperature Lanczos (J. Jaklič and P. Prelovšek, Phys. Rev. B 49, 5065 (1994)): for a random vector |r⟩ of length 1, evenly
 //! distributed over all directions, the mean of ⟨r| f(H) A |r⟩ is Tr f(H) A / D. Here D counts the states beside the levels that are known,
-//! which are taken out of |r⟩. f(H)|r⟩ is that of the Krylov space of |r⟩. Of a complex H vectors are the real pairs of it, whose
-//! traces are twice as large as are their dimensions.
+//! which are taken out of |r⟩. f(H)|r⟩ is that of the Krylov space of |r⟩. Vectors of a complex sector are real in states
+//! that are their own conjugates, where it has such; else they are real pairs, whose traces are twice as large as are their dimensions.
 
 mod levels;
 mod random;
+mod real_states;
 mod samples;
 mod transitions;
 

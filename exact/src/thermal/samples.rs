@@ -7,18 +7,22 @@
 use super::super::model::Model;
 use super::super::response::{Action, CHAIN_VECTORS, LevelStates};
 use super::super::solve::RunError;
-use super::levels::{actions, inner};
-use super::random::{normal, seed_of};
+use super::random::seed_of;
+use super::real_states::{RealStates, dot};
 use eigenforge_core::operator::Operator;
 use eigenforge_runtime::solvers::{KrylovChain, krylov_chain, krylov_vectors};
-use eigenforge_runtime::{Device, SolveError, trace};
+use eigenforge_runtime::{Device, SolveError, overlapped, trace};
 use eigenforge_templates::ScalarType;
-use num_complex::Complex64;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Bytes of an element of a vector on the host: the start, its amplitudes, and those of an image. Each operator's image stays beside them.
-const HOST_BYTES: u64 = 40;
+/// Bytes of an element of a vector on the host: the start and the next one, its amplitudes, and those of an image.
+const HOST_BYTES: u64 = 56;
+/// Those of each operator's images, also of the next start.
+const IMAGE_BYTES: u64 = 16;
+
+/// Elements of vectors up to which each core follows a chain of its own: more stay in no cache.
+const MOST_AT_ONCE: u64 = 1 << 16;
 
 /// An energy with its part of a trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -136,90 +140,71 @@ impl Model {
         device: &Device,
     ) -> Result<SectorTrace, RunError> {
         let _sampled = trace::span("thermal", "a sampled sector");
-        let host = (HOST_BYTES + 8 * observables.len() as u64).saturating_mul(self.dimension());
+        let states = RealStates::new(self);
+        let dimension = states.model.dimension();
+        let host = (HOST_BYTES + IMAGE_BYTES * observables.len() as u64).saturating_mul(dimension);
         Device::cpu().check_memory("a random vector and what operators make of it, on the host", host)?;
         let parts: Vec<Operator> = observables.iter().map(|operator| self.part_within(operator)).collect();
-        let actions = actions(self, &parts)?;
-        let exact = levels.iter().map(|level| level.line(&actions)).collect();
+        let actions = states.actions(&parts)?;
+        let exact = self.known_lines(levels, &parts)?;
         let known: usize = levels.iter().map(|level| level.states.len()).sum();
         let rest = self.states().saturating_sub(known as u64);
         let mut found = SectorTrace { states: self.states(), exact, samples: Vec::new() };
         if rest == 0 {
             return Ok(found);
         }
-        let taken: Vec<Vec<f64>> =
-            levels.iter().flat_map(|level| &level.states).flat_map(|state| self.directions(state)).collect();
-        let hamiltonian = self.on_device(device, ScalarType::F64, CHAIN_VECTORS + actions.len() as u64)?;
+        let taken = states.directions(levels)?;
+        let hamiltonian = states.model.on_device(device, ScalarType::F64, CHAIN_VECTORS + actions.len() as u64)?;
         let name = self.sector_text();
         let keeps = options.pure_states && !actions.is_empty();
         if keeps {
-            let bytes = 40u64.saturating_mul(options.steps as u64).saturating_mul(self.dimension());
+            let bytes = 40u64.saturating_mul(options.steps as u64).saturating_mul(dimension);
             let what = "Krylov vectors and what an operator makes of them, on the host";
             Device::cpu().check_memory(what, bytes)?;
         }
-        for sample in 0..options.samples {
+        // The start of a chain, and what operators make of it.
+        let start = |sample: usize| {
+            let start = states.random(seed_of(options.seed, &name, sample), &taken);
+            let amplitudes = if keeps || actions.is_empty() { Vec::new() } else { states.amplitudes(&start) };
+            let image = |action| states.image(action, &amplitudes);
+            let images: Vec<Vec<f64>> = if keeps { Vec::new() } else { actions.iter().map(image).collect() };
+            (start, images)
+        };
+        let followed = |(start, images): (Vec<f64>, Vec<Vec<f64>>)| -> Result<TraceSample, SolveError> {
             let _chain = trace::span("thermal", "chain");
-            let start = self.random_start(seed_of(options.seed, &name, sample), &taken);
-            if keeps {
+            let (chain, elements) = if keeps {
                 let (chain, vectors) = krylov_vectors(&hamiltonian, &start, options.steps)?;
-                let vectors: Vec<Vec<Complex64>> = vectors.iter().map(|vector| self.amplitudes(vector)).collect();
-                let elements = actions.iter().map(|action| elements_of(action, &vectors)).collect();
-                found.samples.push(TraceSample { chain, elements, share: rest as f64, constant: self.constant() });
-                continue;
-            }
-            let amplitudes = if actions.is_empty() { Vec::new() } else { self.amplitudes(&start) };
-            let images: Vec<Vec<f64>> =
-                actions.iter().map(|action| self.real_vector(&action.applied(&amplitudes))).collect();
-            let images: Vec<&[f64]> = images.iter().map(Vec::as_slice).collect();
-            let chain = krylov_chain(&hamiltonian, &start, &images, options.steps, |_| false)?;
-            found.samples.push(TraceSample {
-                chain,
-                elements: Vec::new(),
-                share: rest as f64,
-                constant: self.constant(),
-            });
+                (chain, actions.iter().map(|action| elements_of(action, states, &vectors)).collect())
+            } else {
+                let images: Vec<&[f64]> = images.iter().map(Vec::as_slice).collect();
+                (krylov_chain(&hamiltonian, &start, &images, options.steps, |_| false)?, Vec::new())
+            };
+            Ok(TraceSample { chain, elements, share: rest as f64, constant: self.constant() })
+        };
+        if !device.runs_kernels() && dimension <= MOST_AT_ONCE {
+            let samples = (0..options.samples).into_par_iter().map(|sample| followed(start(sample)));
+            found.samples = samples.collect::<Result<_, _>>()?;
+            return Ok(found);
+        }
+        let mut ahead = None;
+        for sample in 0..options.samples {
+            let own = ahead.take().unwrap_or_else(|| start(sample));
+            // While a card follows a chain, the cores make the start of the next.
+            let has_next = device.runs_kernels() && sample + 1 < options.samples;
+            let (made, next) = overlapped(|| followed(own), has_next.then_some(|| Some(start(sample + 1))));
+            ahead = next;
+            found.samples.push(made?);
         }
         Ok(found)
-    }
-
-    /// The directions of a state among real vectors: of a complex H also that of i times the state.
-    pub(super) fn directions(&self, state: &[Complex64]) -> Vec<Vec<f64>> {
-        let own = self.real_vector(state);
-        match self.is_complex() {
-            true => {
-                let turned: Vec<Complex64> = state.iter().map(|a| Complex64::I * a).collect();
-                vec![own, self.real_vector(&turned)]
-            }
-            false => vec![own],
-        }
-    }
-
-    /// A random vector of length 1 without the directions that are taken.
-    pub(super) fn random_start(&self, seed: u64, taken: &[Vec<f64>]) -> Vec<f64> {
-        let mut vector = normal(seed, self.dimension() as usize);
-        // The second time takes out what rounding has left.
-        for direction in taken.iter().chain(taken) {
-            let overlap = dot(direction, &vector);
-            vector.par_iter_mut().zip(direction).with_min_len(1 << 14).for_each(|(v, own)| *v -= overlap * own);
-        }
-        let length = dot(&vector, &vector).sqrt();
-        vector.par_iter_mut().with_min_len(1 << 14).for_each(|v| *v /= length);
-        vector
     }
 }
 
 /// Re (⟨v_a|A|v_b⟩ + ⟨v_b|A|v_a⟩) / 2, which is all that the average in a state of real coefficients has of A.
-fn elements_of(action: &Action<'_>, vectors: &[Vec<Complex64>]) -> Vec<f64> {
-    let images: Vec<Vec<Complex64>> = vectors.iter().map(|vector| action.applied(vector)).collect();
-    let row = |own: &Vec<Complex64>| images.iter().map(|image| inner(own, image)).collect::<Vec<f64>>();
-    let (all, elements): (usize, Vec<f64>) = (vectors.len(), vectors.par_iter().flat_map_iter(row).collect());
+fn elements_of(action: &Action<'_>, states: RealStates<'_>, vectors: &[Vec<f64>]) -> Vec<f64> {
+    let image = |vector: &Vec<f64>| states.image(action, &states.amplitudes(vector));
+    let images: Vec<Vec<f64>> = vectors.iter().map(image).collect();
+    let row = |own: &Vec<f64>| images.iter().map(|image| dot(own, image)).collect::<Vec<f64>>();
+    let (all, elements): (usize, Vec<f64>) = (vectors.len(), vectors.iter().flat_map(row).collect());
     let pairs = (0..all).flat_map(|a| (0..all).map(move |b| (a, b)));
     pairs.map(|(a, b)| 0.5 * (elements[a * all + b] + elements[b * all + a])).collect()
-}
-
-/// Σ a b, in parts of the same length whatever the threads.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let parts = a.par_chunks(1 << 14).zip(b.par_chunks(1 << 14));
-    let sums: Vec<f64> = parts.map(|(a, b)| a.iter().zip(b).map(|(a, b)| a * b).sum()).collect();
-    sums.iter().sum()
 }

@@ -1,7 +1,8 @@
 //! Traces of models of every kind of site against their whole dense matrices.
 
 use super::super::response::{Action, CHAIN_VECTORS, LevelStates};
-use super::levels::{actions, inner};
+use super::levels::inner;
+use super::real_states::RealStates;
 use super::*;
 use crate::samples::{hubbard, xxz};
 use crate::{InSector, Lanczos, Model};
@@ -92,6 +93,25 @@ fn samples() -> Vec<(Model, Vec<Operator>)> {
             vec![build::n(0, Spin::Up) * build::n(1, Spin::Down)],
         ),
         (flavours.charges(&[(Charge::Particles, 4)]).unwrap(), vec![build::n(1, Spin::Flavour(1))]),
+    ]
+}
+
+/// Complex sectors of momentum, with operators that have its symmetry; the last one of each takes no state that is its own conjugate to such.
+fn sectors() -> Vec<(Model, Vec<Operator>)> {
+    let hermitian = |operator: Operator| operator.clone() + operator.adjoint();
+    let neighbours = |sites: usize| sum((0..sites).map(|i| build::sz(i) * build::sz((i + 1) % sites)));
+    let turning = |sites: usize| {
+        sum((0..sites).map(|i| hermitian((build::sp(i) * build::sm((i + 1) % sites)).times_i())))
+            + sum((0..sites).map(|i| build::sz(i) * build::sz((i + 1) % sites) * build::sz((i + 3) % sites)))
+    };
+    let hopping =
+        sum((0..6).map(|i| hermitian((build::cdag(i, Spin::Up) * build::c((i + 1) % 6, Spin::Up)).times_i())));
+    let doubles = sum((0..6).map(|i| build::n(i, Spin::Up) * build::n(i, Spin::Down)));
+    let at = |model: Model, k: i64| model.symmetry(&Symmetry::new().k(&[k])).unwrap();
+    vec![
+        (at(xxz(&ring(8), 1.0, 0.4, 0), 1), vec![neighbours(8), turning(8)]),
+        (at(xxz(&ring(9), 1.0, 1.0, 1), 3), vec![neighbours(9), turning(9)]),
+        (at(hubbard(&ring(6), 4.0, 2, 1), 2), vec![doubles, hopping]),
     ]
 }
 
@@ -187,24 +207,28 @@ fn dense_traces_are_those_of_the_matrices() {
 /// ⟨r| e^(−H/2T) A e^(−H/2T) |r⟩.
 #[test]
 fn each_sample_is_the_element_of_its_vector() {
-    for ((model, operators), pure_states) in samples().into_iter().flat_map(|own| [(own.clone(), false), (own, true)]) {
+    let all = samples().into_iter().chain(sectors());
+    for ((model, operators), pure_states) in all.flat_map(|own| [(own.clone(), false), (own, true)]) {
         let options = SampleOptions { samples: 1, steps: 300, seed: 5, pure_states };
         let part = if pure_states { 0.5 } else { 1.0 };
         let solution = Lanczos::new(&model).states(2).tolerance(1e-13).run(&Device::cpu()).unwrap();
         let level = solution.level_states(0).unwrap();
-        let n = model.dimension() as usize;
-        let (values, vectors) = symmetric_eigen(n, model.dense().unwrap().as_slice().unwrap()).unwrap();
+        let states = RealStates::new(&model);
+        let n = states.model.dimension() as usize;
+        assert!(n as u64 == model.states() || model.momentum().is_none(), "{}", model.name());
+        let (values, vectors) = symmetric_eigen(n, states.model.dense().unwrap().as_slice().unwrap()).unwrap();
+        let parts: Vec<Operator> = operators.iter().map(|operator| model.part_within(operator)).collect();
+        let actions: Vec<Action<'_>> = parts.iter().map(|own| Action::new(own, &model, &model).unwrap()).collect();
         for levels in [vec![], vec![level]] {
             let found = model.sampled_trace(&operators, &levels, &options, &Device::cpu()).unwrap();
             let known: usize = levels.iter().map(|level| level.states.len()).sum();
             assert_eq!(found.exact.iter().map(|line| line.weight).sum::<f64>(), known as f64);
-            let taken: Vec<Vec<f64>> =
-                levels.iter().flat_map(|level| &level.states).flat_map(|state| model.directions(state)).collect();
+            let taken = states.directions(&levels).unwrap();
+            assert_eq!(taken.len() as u64 * model.states(), known as u64 * n as u64);
             for (number, sample) in found.samples.iter().enumerate() {
                 let seed = super::random::seed_of(options.seed, &model.sector_text(), number);
-                let start = model.random_start(seed, &taken);
-                let amplitudes = model.amplitudes(&start);
-                let parts: Vec<Operator> = operators.iter().map(|operator| model.part_within(operator)).collect();
+                let start = states.random(seed, &taken);
+                let amplitudes = states.amplitudes(&start);
                 let lines = sample.lines(sample.steps()).unwrap();
                 let rest = (model.states() - known as u64) as f64;
                 assert!((lines.iter().map(|line| line.weight).sum::<f64>() - rest).abs() < 1e-9 * rest);
@@ -216,13 +240,13 @@ fn each_sample_is_the_element_of_its_vector() {
                         let factor = overlap * (-part * (value - lowest) / temperature).exp();
                         evolved.iter_mut().zip(vector).for_each(|(sum, own)| *sum += factor * own);
                     }
-                    let evolved = model.amplitudes(&evolved);
+                    let evolved = states.amplitudes(&evolved);
                     let amplitudes = if pure_states { &evolved } else { &amplitudes };
                     let scale = (-lowest / temperature).exp() * rest;
                     let got = sums(&lines, operators.len(), temperature);
                     let z = scale * inner(&evolved, amplitudes);
                     assert!(close(got[0], z, 0.0), "{} at {temperature}: {} for {z}", model.name(), got[0]);
-                    for (action, got) in actions(&model, &parts).unwrap().iter().zip(&got[1..]) {
+                    for (action, got) in actions.iter().zip(&got[1..]) {
                         let wanted = scale * inner(&evolved, &action.applied(amplitudes));
                         assert!(close(*got, wanted, z), "{} at {temperature}: {got} for {wanted}", model.name());
                     }
@@ -261,7 +285,14 @@ fn the_mean_of_samples_is_the_trace() {
 fn sectors_of_momentum_add_up() {
     let neighbours = sum((0..6).map(|i| build::sz(i) * build::sz((i + 1) % 6)));
     let doubles = sum((0..6).map(|i| build::n(i, Spin::Up) * build::n(i, Spin::Down)));
-    for (model, operator) in [(xxz(&ring(6), 1.0, 0.4, 2), neighbours), (hubbard(&ring(6), 4.0, 2, 1), doubles)] {
+    let turning = sum((0..6).map(|i| build::sp(i) * build::sm((i + 1) % 6) * (build::sz((i + 2) % 6) + 0.3))).times_i();
+    let turning = turning.clone() + turning.adjoint() + 0.5 * neighbours.clone();
+    let cases = [
+        (xxz(&ring(6), 1.0, 0.4, 2), neighbours),
+        (xxz(&ring(6), 1.0, 0.4, 0), turning),
+        (hubbard(&ring(6), 4.0, 2, 1), doubles),
+    ];
+    for (model, operator) in cases {
         let operators = std::slice::from_ref(&operator);
         let plain = model.whole_trace(operators).unwrap();
         let (mut states, mut dense) = (0, vec![0.0; 2]);
@@ -291,7 +322,7 @@ fn long_chains_without_orthogonality_have_the_same_sums() {
     let lines = found.samples[0].lines(250).unwrap();
     let copies = lines.windows(2).filter(|pair| pair[1].energy - pair[0].energy < 1e-9).count();
     assert!(copies > 5, "{copies} copies: the chain was kept orthogonal");
-    let start = model.random_start(super::random::seed_of(3, &model.sector_text(), 0), &[]);
+    let start = RealStates::new(&model).random(super::random::seed_of(3, &model.sector_text(), 0), &[]);
     let device = Device::cpu();
     let hamiltonian = model.on_device(&device, ScalarType::F64, CHAIN_VECTORS).unwrap();
     let beta = 1.5;

@@ -13,6 +13,7 @@ use super::super::model::Model;
 use super::super::response::{Action, CHAIN_VECTORS, LevelStates, ResponseTarget};
 use super::super::solve::RunError;
 use super::random::seed_of;
+use super::real_states::RealStates;
 use super::samples::SampleOptions;
 use eigenforge_core::operator::OperatorError;
 use eigenforge_product::Hamiltonian;
@@ -106,8 +107,17 @@ impl ExcitedChain {
     }
 }
 
+/// The real vectors of amplitudes in a model: of a real one both parts, which have the same eigenvectors.
+fn parts(model: &Model, made: &[Complex64]) -> Vec<Vec<f64>> {
+    match model.is_complex() {
+        true => vec![model.real_vector(made)],
+        false => vec![made.iter().map(|a| a.re).collect(), made.iter().map(|a| a.im).collect()],
+    }
+}
+
 /// A target, prepared for many vectors.
 struct PreparedTarget<'a> {
+    /// That of the chains.
     model: &'a Model,
     action: Action<'a>,
     hamiltonian: Hamiltonian<'static>,
@@ -118,11 +128,7 @@ struct PreparedTarget<'a> {
 impl PreparedTarget<'_> {
     /// The real vectors of what A makes of a state: of a real H in the target one of each part.
     fn images(&self, amplitudes: &[Complex64]) -> Vec<Vec<f64>> {
-        let made = self.action.applied(amplitudes);
-        match self.model.is_complex() {
-            true => vec![self.model.real_vector(&made)],
-            false => vec![made.iter().map(|a| a.re).collect(), made.iter().map(|a| a.im).collect()],
-        }
+        parts(self.model, &self.action.applied(amplitudes))
     }
 
     /// The chains of what A makes of the first of the vectors, with the overlaps of what it makes of all.
@@ -168,9 +174,9 @@ impl Model {
         let of_run = |error: RunError| E::from(error);
         let what = "Krylov vectors and what the operator makes of them, on the host";
         Device::cpu().check_memory(what, bytes).map_err(|error| of_run(error.into()))?;
-        let taken: Vec<Vec<f64>> =
-            levels.iter().flat_map(|level| &level.states).flat_map(|state| self.directions(state)).collect();
-        let hamiltonian = self.on_device(device, ScalarType::F64, CHAIN_VECTORS).map_err(of_run)?;
+        let states = RealStates::new(self);
+        let taken = states.directions(levels).map_err(|error| of_run(error.into()))?;
+        let hamiltonian = states.model.on_device(device, ScalarType::F64, CHAIN_VECTORS).map_err(of_run)?;
         let mut prepared: Vec<Vec<PreparedTarget<'_>>> = Vec::new();
         for list in targets {
             let own = list.iter().map(|target| self.prepared(target, options.steps, device));
@@ -179,9 +185,9 @@ impl Model {
         let name = self.sector_text();
         for sample in 0..options.samples {
             let _chain = trace::span("thermal", "chain");
-            let start = self.random_start(seed_of(options.seed, &name, sample), &taken);
+            let start = states.random(seed_of(options.seed, &name, sample), &taken);
             let found = krylov_vectors(&hamiltonian, &start, options.steps).map_err(|error| of_run(error.into()))?;
-            let made = self.transition_samples(&prepared, found, rest as f64, options.steps).map_err(of_run)?;
+            let made = transition_samples(states, &prepared, found, (rest as f64, options.steps)).map_err(of_run)?;
             visit(sample, made)?;
         }
         Ok(())
@@ -194,47 +200,10 @@ impl Model {
         device: &Device,
     ) -> Result<PreparedTarget<'a>, RunError> {
         let size = target.operator.terms().map(|(_, coefficient)| coefficient * coefficient).sum();
-        let hamiltonian = target.model.on_device(device, ScalarType::F64, CHAIN_VECTORS + steps as u64)?;
-        let action = Action::new(&target.operator, self, &target.model)?;
-        Ok(PreparedTarget { model: &target.model, action, hamiltonian, size })
-    }
-
-    fn transition_samples(
-        &self,
-        targets: &[Vec<PreparedTarget<'_>>],
-        (chain, vectors): (KrylovChain, Vec<Vec<f64>>),
-        rest: f64,
-        steps: usize,
-    ) -> Result<TransitionSamples, RunError> {
-        let vectors: Vec<Vec<Complex64>> = vectors.iter().map(|vector| self.amplitudes(vector)).collect();
-        let mut samples = TransitionSamples::default();
-        let constant = self.constant();
-        let mut both = Vec::new();
-        for halved in [false, true] {
-            let (values, states) = chain.ritz(part_of(&chain, halved))?;
-            let line = |(value, state): (&f64, &Vec<f64>)| [value + constant, rest * state[0] * state[0]];
-            let lines = values.iter().zip(&states).map(line).collect();
-            if halved {
-                samples.half.lines = lines
-            } else {
-                samples.whole.lines = lines
-            }
-            both.push((values, states));
-        }
-        for list in targets {
-            let mut found: [Vec<Transitions>; 2] = Default::default();
-            for target in list {
-                for excited in target.chains(&vectors, steps)? {
-                    for ((values, states), (found, halved)) in both.iter().zip(found.iter_mut().zip([false, true])) {
-                        found.push(excited.transitions((values, states, constant), rest, halved)?);
-                    }
-                }
-            }
-            let [whole, half] = found;
-            samples.whole.transitions.push(whole);
-            samples.half.transitions.push(half);
-        }
-        Ok(samples)
+        let model = target.model.in_own_conjugates();
+        let hamiltonian = model.on_device(device, ScalarType::F64, CHAIN_VECTORS + steps as u64)?;
+        let action = Action::new(&target.operator, self, model)?;
+        Ok(PreparedTarget { model, action, hamiltonian, size })
     }
 
     /// All transitions of a small sector to small ones, by dense matrices.
@@ -259,6 +228,44 @@ impl Model {
         }
         Ok(sample)
     }
+}
+
+/// The transitions of a random vector: its chain, and those of what each operator makes of it.
+fn transition_samples(
+    states: RealStates<'_>,
+    targets: &[Vec<PreparedTarget<'_>>],
+    (chain, vectors): (KrylovChain, Vec<Vec<f64>>),
+    (rest, steps): (f64, usize),
+) -> Result<TransitionSamples, RunError> {
+    let vectors: Vec<Vec<Complex64>> = vectors.iter().map(|vector| states.amplitudes(vector)).collect();
+    let mut samples = TransitionSamples::default();
+    let constant = states.model.constant();
+    let mut both = Vec::new();
+    for halved in [false, true] {
+        let (values, states) = chain.ritz(part_of(&chain, halved))?;
+        let line = |(value, state): (&f64, &Vec<f64>)| [value + constant, rest * state[0] * state[0]];
+        let lines = values.iter().zip(&states).map(line).collect();
+        if halved {
+            samples.half.lines = lines
+        } else {
+            samples.whole.lines = lines
+        }
+        both.push((values, states));
+    }
+    for list in targets {
+        let mut found: [Vec<Transitions>; 2] = Default::default();
+        for target in list {
+            for excited in target.chains(&vectors, steps)? {
+                for ((values, states), (found, halved)) in both.iter().zip(found.iter_mut().zip([false, true])) {
+                    found.push(excited.transitions((values, states, constant), rest, halved)?);
+                }
+            }
+        }
+        let [whole, half] = found;
+        samples.whole.transitions.push(whole);
+        samples.half.transitions.push(half);
+    }
+    Ok(samples)
 }
 
 /// The levels of small sectors by the names of these, so that none is diagonalised for each of the momenta that lead to it.
@@ -292,6 +299,7 @@ impl KnownLevels {
 #[derive(Debug)]
 struct DenseLevels {
     values: Vec<f64>,
+    /// In its own conjugates where it has such.
     vectors: Vec<Vec<f64>>,
     /// Of a complex H each level is there twice.
     share: f64,
@@ -299,8 +307,9 @@ struct DenseLevels {
 
 impl DenseLevels {
     fn new(model: &Model) -> Result<DenseLevels, RunError> {
-        let n = model.dimension() as usize;
-        let matrix: Vec<f64> = model.dense()?.iter().copied().collect();
+        let own = model.in_own_conjugates();
+        let n = own.dimension() as usize;
+        let matrix: Vec<f64> = own.dense()?.iter().copied().collect();
         let (values, vectors) = symmetric_eigen(n, &matrix)?;
         Ok(DenseLevels { values, vectors, share: model.states() as f64 / n as f64 })
     }
@@ -311,14 +320,11 @@ impl DenseLevels {
         target: &ResponseTarget,
         there: &DenseLevels,
     ) -> Result<Transitions, OperatorError> {
-        let action = Action::new(&target.operator, model, &target.model)?;
+        let (states, solved) = (RealStates::new(model), target.model.in_own_conjugates());
+        let action = Action::new(&target.operator, model, solved)?;
         let rows = self.vectors.par_iter().flat_map_iter(|vector| {
-            let made = action.applied(&model.amplitudes(vector));
-            // Of a real H both parts have the same eigenvectors; of a complex one each pair of real vectors has |⟨n|A|m⟩|² once together.
-            let parts: Vec<Vec<f64>> = match target.model.is_complex() {
-                true => vec![target.model.real_vector(&made)],
-                false => vec![made.iter().map(|a| a.re).collect(), made.iter().map(|a| a.im).collect()],
-            };
+            // Of a complex H each pair of real vectors has |⟨n|A|m⟩|² once together.
+            let parts = parts(solved, &action.applied(&states.amplitudes(vector)));
             let weight = move |state: &Vec<f64>| -> f64 {
                 let along = |part: &Vec<f64>| part.iter().zip(state).map(|(a, b)| a * b).sum::<f64>();
                 self.share * parts.iter().map(|part| along(part).powi(2)).sum::<f64>()

@@ -86,7 +86,7 @@ fn transitions_are_the_responses_of_all_states() {
         let options = ChainOptions { steps: usize::MAX, omega: Vec::new(), eta: 0.1, damping: None };
         for place in PLACES {
             let of_state = |(energy, vector): (&f64, &Vec<f64>)| {
-                let mut level = LevelStates::new(model.clone(), vec![model.amplitudes(vector)]);
+                let mut level = LevelStates::new(model.clone(), vec![model.amplitudes_of(vector)]);
                 (level.energy, level.constant) = (*energy, model.constant());
                 level.energy_without_constant = energy - model.constant();
                 let response = level.response(&operator, momentum.as_deref(), &[], &options, &Device::cpu()).unwrap();
