@@ -58,7 +58,7 @@ impl Model {
     }
 
     /// The same symmetry sector in states that are their own conjugates, where it is complex and has such: vectors are real ones of half the
-    /// length, [`Model::amplitudes_of`] of them the amplitudes here.
+    /// length.
     pub fn in_own_conjugates(&self) -> &Model {
         self.conjugated().map_or(self, |conjugated| &conjugated.model)
     }

@@ -215,7 +215,9 @@ fn runs_that_lose_too_much_say_so() {
     assert!(found["warnings"][0].as_str().unwrap().contains("stopped at t ="), "{}", found["warnings"]);
     let (times, stopped) = (numbers(&found["times"]), found["chain"]["stop_time"].as_f64().unwrap());
     assert!(times.len() > 1 && times.len() < 10 && *times.last().unwrap() == stopped, "{times:?} {stopped}");
-    let (_folder, path) = model_file(&text_of(CHAIN, "states = 20", &format!("{keys}step = 2.0\n")));
+    // A first step of which the shortest part is long.
+    let keys = format!("{NEEL}until = 16.0\ntimes = 2\nstep = 16.0\n");
+    let (_folder, path) = model_file(&text_of(CHAIN, "states = 20", &keys));
     let found = evolved(&path, 3);
     assert!(found["warnings"][0].as_str().unwrap().contains("take a smaller `step`"), "{}", found["warnings"]);
 }

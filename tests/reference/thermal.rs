@@ -213,7 +213,7 @@ fn random_vectors_have_the_averages_within_their_errors() {
     for case in
         file.spins.iter().filter(|case| ["th_heis_ring12", "th_spin1_ring6", "th_xxz_flux_ring8"].contains(&&*case.id))
     {
-        let keys = "exact_below = 6\nsamples = 12\nsteps = 50\n[solve]\nseed = 3\n";
+        let keys = "exact_below = 6\nsamples = 40\nsteps = 50\n[solve]\nseed = 3\n";
         let bonds = case.edges.len() as f64;
         let observables = "bonds = \"sum(<i, j, _> in bonds; sz(i) * sz(j))\"";
         let record = of_file(&case.text(keys, observables, &temperatures(&case.table)));
