@@ -101,12 +101,8 @@ pub(crate) fn chain_files(
         for target in model.response_targets(operator, momentum.as_deref())? {
             let sector = (target.model.sector().charge_values(), momentum.clone());
             if !known.contains(&sector) {
-                files.extend(
-                    target
-                        .model
-                        .in_own_conjugates()
-                        .course_files(Course::Chain { overlaps: false }, "for the spectrum")?,
-                );
+                let (solved, course) = (target.model.in_own_conjugates(), Course::Chain { overlaps: false });
+                files.extend(solved.course_files(course, "for the spectrum")?);
                 known.push(sector);
             }
         }

@@ -223,7 +223,11 @@ impl ThermalRun<'_> {
         };
         device.check_alone("thermal")?;
         warnings.extend(on_cpu);
-        self.context.observer.plan(&(line + &format!("device   {}\n", device.name())))?;
+        let elsewhere = match device {
+            Device::Cuda(_) => format!("; vectors of up to {} elements on the cores", grouped(SHORT_VECTORS.into())),
+            _ => String::new(),
+        };
+        self.context.observer.plan(&(line + &format!("device   {}{elsewhere}\n", device.name())))?;
         Ok(device)
     }
 

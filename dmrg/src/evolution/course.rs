@@ -1,15 +1,15 @@
 //! The steps of an evolution, and what is read off between them.
 //!
 //! Steps of a bond and a site, one after the other, make exp(−iHτ) ψ exactly where bonds have all the states that it needs (C. Lubich and
-//! I. V. Oseledets, BIT Numer. Math. 54, 171 (2014), theorem 4.1). What a step loses, of third order in τ, is lost while they lack some: in
-//! the first steps from a product of local states, or from a lowest state of another H. So the first step is made in parts, of which each
+//! I. V. Oseledets, BIT Numer. Math. 54, 171 (2014), theorem 4.1). While they lack some a step loses
+//! ψ by an amount of third order in τ: the first ones do, from a product of local states or from a lowest state of another H. So the first step is made in parts, of which each
 //! is as long as all before it.
 
 use super::ChainStart;
 use super::checkpoint::EvolutionSaver;
 use super::driven::DrivenChain;
 use super::end_state::end_state;
-use super::limits::{ChainEvolution, EXPONENTIALS};
+use super::limits::{ChainEvolution, DOUBLINGS, EXPONENTIALS};
 use super::progress::{ChainPoint, ChainSteps, Growth, SavedCourse};
 use super::step::MovingState;
 use super::time_engine::TimeEngine;
@@ -36,8 +36,6 @@ pub struct ChainEvolved {
     pub state: Option<MatrixProductState>,
 }
 
-/// Parts of the first step behind the shortest one: that is shorter by 2 to this power, and loses less by 8 to it.
-const DOUBLINGS: i32 = 4;
 /// Steps that are tried at other lengths.
 const TRIALS: usize = 10;
 /// Steps longer than the last that was tried are tried.

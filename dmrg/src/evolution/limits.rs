@@ -35,6 +35,8 @@ pub struct ChainEvolution {
     pub checkpoint: Option<CheckpointOptions>,
 }
 
+/// Parts of the first step behind the shortest, which is shorter than the step by 2 to this power, and loses less by 8 to it.
+pub(super) const DOUBLINGS: i32 = 4;
 /// Part of the tolerance that truncations to less than the allowed states drop altogether.
 const SMALL_PART: f64 = 0.1;
 /// The same of its root for the exponentials.
@@ -83,8 +85,8 @@ impl ChainEvolution {
         chain: &'c Chain,
         first: FirstBond,
     ) -> Result<MovingState<'c, E>, DmrgError> {
-        // Each step truncates every bond there and back.
-        let truncations = 2.0 * self.steps().max(1.0) * chain.sites as f64;
+        // Each step, and each part of the first, truncates every bond there and back.
+        let truncations = 2.0 * (self.steps().max(1.0) + f64::from(DOUBLINGS)) * chain.sites as f64;
         let usual = match self.axis {
             TimeAxis::Real => SMALL_PART * self.tolerance / truncations,
             TimeAxis::Imaginary => ROUNDING,

@@ -156,9 +156,11 @@ impl Model {
         let taken = states.directions(levels)?;
         let hamiltonian = states.model.on_device(device, ScalarType::F64, CHAIN_VECTORS + actions.len() as u64)?;
         let name = self.sector_text();
+        let at_once = !device.runs_kernels() && dimension <= MOST_AT_ONCE;
         let keeps = options.pure_states && !actions.is_empty();
         if keeps {
-            let bytes = 40u64.saturating_mul(options.steps as u64).saturating_mul(dimension);
+            let chains = if at_once { options.samples.min(rayon::current_num_threads()) } else { 1 };
+            let bytes = 40u64.saturating_mul((chains * options.steps) as u64).saturating_mul(dimension);
             let what = "Krylov vectors and what an operator makes of them, on the host";
             Device::cpu().check_memory(what, bytes)?;
         }
@@ -181,7 +183,7 @@ impl Model {
             };
             Ok(TraceSample { chain, elements, share: rest as f64, constant: self.constant() })
         };
-        if !device.runs_kernels() && dimension <= MOST_AT_ONCE {
+        if at_once {
             let samples = (0..options.samples).into_par_iter().map(|sample| followed(start(sample)));
             found.samples = samples.collect::<Result<_, _>>()?;
             return Ok(found);

@@ -108,7 +108,7 @@ impl ExcitedChain {
 }
 
 /// The real vectors of amplitudes in a model: of a real one both parts, which have the same eigenvectors.
-fn parts(model: &Model, made: &[Complex64]) -> Vec<Vec<f64>> {
+fn real_parts(model: &Model, made: &[Complex64]) -> Vec<Vec<f64>> {
     match model.is_complex() {
         true => vec![model.real_vector(made)],
         false => vec![made.iter().map(|a| a.re).collect(), made.iter().map(|a| a.im).collect()],
@@ -128,7 +128,7 @@ struct PreparedTarget<'a> {
 impl PreparedTarget<'_> {
     /// The real vectors of what A makes of a state: of a real H in the target one of each part.
     fn images(&self, amplitudes: &[Complex64]) -> Vec<Vec<f64>> {
-        parts(self.model, &self.action.applied(amplitudes))
+        real_parts(self.model, &self.action.applied(amplitudes))
     }
 
     /// The chains of what A makes of the first of the vectors, with the overlaps of what it makes of all.
@@ -324,7 +324,7 @@ impl DenseLevels {
         let action = Action::new(&target.operator, model, solved)?;
         let rows = self.vectors.par_iter().flat_map_iter(|vector| {
             // Of a complex H each pair of real vectors has |⟨n|A|m⟩|² once together.
-            let parts = parts(solved, &action.applied(&states.amplitudes(vector)));
+            let parts = real_parts(solved, &action.applied(&states.amplitudes(vector)));
             let weight = move |state: &Vec<f64>| -> f64 {
                 let along = |part: &Vec<f64>| part.iter().zip(state).map(|(a, b)| a * b).sum::<f64>();
                 self.share * parts.iter().map(|part| along(part).powi(2)).sum::<f64>()
