@@ -34,6 +34,7 @@ templates!(WHOLE:
     SYMMETRIC = "sparse/symmetric.cu.jinja",
     GROUPED_PRODUCTS = "dmrg/grouped_products.cu.jinja",
     MATRIX_COPIES = "dmrg/matrix_copies.cu.jinja",
+    OPERATOR_ASSEMBLY = "dmrg/operator_assembly.cu.jinja",
     STREAMED_PRODUCTS = "dmrg/streamed_products.cu.jinja",
     DAVIDSON = "eigen/davidson.cu.jinja",
     DAVIDSON_CHAIN = "eigen/davidson_chain.cu.jinja",

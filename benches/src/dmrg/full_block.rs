@@ -100,7 +100,8 @@ fn grown(chain: &Chain, side: Side, sites: usize) -> Result<Environment, DmrgErr
 fn environment(operators: EnlargedOperators, sectors: Sectors, identity: Option<usize>) -> Environment {
     let whole = |block: &OperatorBlock| {
         let matrix = block.pieces.first().and_then(|piece| piece.matrix)?;
-        Some(DenseBlock { row: block.row, column: block.column, offset: matrix.offset })
+        let (row, column) = (block.row, block.column);
+        Some(DenseBlock { row, column, offset: matrix.offset, stride: matrix.stride })
     };
     let operator = |(b, blocks): (usize, &Vec<Option<OperatorBlock>>)| {
         if identity == Some(b) {
@@ -129,5 +130,6 @@ fn dense(
     }
     let mut sums = vec![0.0; forming.length];
     run(&forming, Buffers::default().set(own, data).set(space, &operators.sums), &mut sums);
-    EnlargedOperators { blocks, sums, forming }
+    let groups = (0..blocks.len()).map(|b| vec![b]).collect();
+    EnlargedOperators { blocks, groups, sums, summed: forming.groups.len() }
 }

@@ -84,6 +84,7 @@ impl Case {
             SuperblockForm::Planned => ("planned", None),
             SuperblockForm::LeftRight => ("the paper's records", Some(run)),
             SuperblockForm::FourParts => ("l-1-1-r", None),
+            SuperblockForm::Bundled => ("side by side", None),
         };
         let Projection { superblock, operators } = FullBond::new(&chain.with_superblock(form))?.projection()?;
         let mut data: Vec<(OperandSpace, Vec<f64>)> = Projection::SPACES.into_iter().zip(operators).collect();

@@ -9,7 +9,7 @@
 //! [form](SuperblockForm) throughout.
 
 use super::blocks::{Enlarged, Sectors, Side};
-use super::environment::{BlockOperator, Environment};
+use super::environment::{BlockOperator, DenseBlock, Environment};
 use crate::chain::Chain;
 use crate::chain::form::SuperblockForm;
 use crate::chain::operator_sum::{Entry, OperatorCut, OperatorSum};
@@ -63,10 +63,12 @@ impl OperatorBlock {
 pub struct EnlargedOperators<B = Vec<f64>> {
     /// `blocks[b][sector]`: the block of operator b that maps from a sector.
     pub blocks: Vec<Vec<Option<OperatorBlock>>>,
+    /// Operators that stand [side by side](super::bundled) in `sums`; else each is alone.
+    pub groups: Vec<Vec<usize>>,
     /// Blocks that were summed into dense matrices, in one buffer.
     pub sums: B,
-    /// The records that computed them.
-    pub forming: RecordStage,
+    /// How many were summed, or groups of them.
+    pub summed: usize,
 }
 
 /// The input of an enlargement.
@@ -81,6 +83,8 @@ pub(crate) struct Enlarging<'a, B = Vec<f64>> {
     pub operators: &'a LocalOperators,
     /// States of block and site.
     pub enlarged: &'a Enlarged,
+    /// The cut between the block and the site.
+    pub behind: &'a OperatorCut,
     /// The cut behind the site, away from the block.
     pub cut: &'a OperatorCut,
     /// The form of the operators.
@@ -129,6 +133,7 @@ impl Chain {
             table: &sum.sites[site],
             operators: &sum.operators,
             enlarged,
+            behind: &sum.cuts[p],
             cut: &sum.cuts[cut],
             // The choice is about H x; of the square of H every operator takes the cheaper form.
             form: if std::ptr::eq(sum, &self.sum) { self.superblock } else { SuperblockForm::Planned },
@@ -155,6 +160,9 @@ impl<B> Enlarging<'_, B> {
         engine: &E,
         widths: &[usize],
     ) -> Result<EnlargedOperators<B>, DmrgError> {
+        if self.form == SuperblockForm::Bundled {
+            return self.bundled(engine);
+        }
         let mut blocks = self.pieces();
         let mut forming = RecordStage::default();
         let identity = match self.side {
@@ -167,7 +175,7 @@ impl<B> Enlarging<'_, B> {
                 let is_summed = match self.form {
                     SuperblockForm::Planned => self.is_cheaper_summed(block, widths[block.column] as f64),
                     SuperblockForm::LeftRight => identity != Some(operator),
-                    SuperblockForm::FourParts => false,
+                    SuperblockForm::FourParts | SuperblockForm::Bundled => false,
                 };
                 if is_summed {
                     block.sum(&self.enlarged.sectors, self.side.spaces().1, &mut forming);
@@ -176,7 +184,8 @@ impl<B> Enlarging<'_, B> {
         }
         let (own, _) = self.side.spaces();
         let sums = engine.run(&forming, Operands::default().set(own, &self.block.data))?;
-        Ok(EnlargedOperators { blocks, sums, forming })
+        let groups = (0..blocks.len()).map(|b| vec![b]).collect();
+        Ok(EnlargedOperators { blocks, groups, sums, summed: forming.groups.len() })
     }
 
     fn pieces(&self) -> Vec<Vec<Option<OperatorBlock>>> {
@@ -223,8 +232,8 @@ impl<B> Enlarging<'_, B> {
                     BlockOperator::Transposed { .. } => unreachable!("an operator that is computed has numbers"),
                 };
                 for dense in list {
-                    let stride = sectors.dimension(dense.row);
-                    let matrix = Some(Operand { space, offset: dense.offset, stride, transposed });
+                    let DenseBlock { offset, stride, .. } = *dense;
+                    let matrix = Some(Operand { space, offset, stride, transposed });
                     let (row, column) = if transposed { (dense.column, dense.row) } else { (dense.row, dense.column) };
                     add(row, column, matrix);
                 }

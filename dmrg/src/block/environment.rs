@@ -15,6 +15,8 @@ pub struct DenseBlock {
     pub column: usize,
     /// Its first element.
     pub offset: usize,
+    /// Elements from one column to the next.
+    pub stride: usize,
 }
 
 /// An operator of a block of sites.

@@ -24,16 +24,23 @@ impl<B> Environment<B> {
         identity: Option<usize>,
     ) -> Result<Environment<B>, DmrgError> {
         let operands = operands.set(OperandSpace::Input, &kept.data);
-        let (mut operators, mut first, mut second) = (Vec::new(), RecordStage::default(), RecordStage::default());
-        for (b, blocks) in enlarged.blocks.iter().enumerate() {
+        let (mut first, mut second) = (RecordStage::default(), RecordStage::default());
+        let mut operators = vec![BlockOperator::Dense(Vec::new()); enlarged.blocks.len()];
+        for (group, members) in enlarged.groups.iter().enumerate() {
+            let (b, blocks) = (members[0], &enlarged.blocks[members[0]]);
             if identity == Some(b) {
-                operators.push(BlockOperator::Identity);
+                operators[b] = BlockOperator::Identity;
+                continue;
+            }
+            if members.len() > 1 {
+                enlarged.project_together(group, kept, &mut operators, [&mut first, &mut second]);
                 continue;
             }
             let mut list = Vec::new();
             for block in blocks.iter().flatten() {
                 let (Some(to), Some(from)) = (kept.block(block.row), kept.block(block.column)) else { continue };
-                list.push(DenseBlock { row: to.kept_sector, column: from.kept_sector, offset: second.length });
+                let (row, column) = (to.kept_sector, from.kept_sector);
+                list.push(DenseBlock { row, column, offset: second.length, stride: to.columns });
                 // Rows before and behind all pieces are zero.
                 let begin = block.pieces.iter().map(|piece| piece.first_row).min().unwrap_or(0);
                 let end = block.pieces.iter().map(|piece| piece.first_row + piece.rows).max().unwrap_or(0);
@@ -61,7 +68,7 @@ impl<B> Environment<B> {
                 };
                 second.push(to.columns * from.columns, vec![record]);
             }
-            operators.push(BlockOperator::Dense(list));
+            operators[b] = BlockOperator::Dense(list);
         }
         let between = engine.run(&first, operands)?;
         let data = engine.run(&second, operands.set(OperandSpace::Between, &between))?;

@@ -6,18 +6,19 @@
 //! operator. All records of one sector of y form one group.
 
 use super::blocks::WaveLayout;
+use super::bundled;
 use super::enlarged::{EnlargedOperators, OperatorBlock, Piece};
 use super::projection::{onto_columns, onto_rows};
 use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage, TwoStages};
 
 /// A sector of x or y, or an intermediate, as records address it.
 #[derive(Clone, Copy)]
-struct Place {
+pub(super) struct Place {
     space: OperandSpace,
-    offset: usize,
-    rows: usize,
+    pub(super) offset: usize,
+    pub(super) rows: usize,
     /// Elements from one column to the next.
-    stride: usize,
+    pub(super) stride: usize,
 }
 
 impl Place {
@@ -41,11 +42,17 @@ pub fn superblock<A, B>(left: &EnlargedOperators<A>, right: &EnlargedOperators<B
         records: Vec::new(),
     };
     let mut second = RecordStage { groups: layout.sectors.iter().map(whole).collect(), length: layout.length };
-    for (a, b) in left.blocks.iter().zip(&right.blocks) {
+    for (group, operators) in left.groups.iter().enumerate() {
+        let (of_left, of_right) = (&left.blocks[operators[0]], &right.blocks[operators[0]]);
         for sector in &layout.sectors {
-            let (Some(a), Some(b)) = (&a[sector.left], &b[sector.right]) else { continue };
+            let (Some(a), Some(b)) = (&of_left[sector.left], &of_right[sector.right]) else { continue };
             let Some(target) = layout.of_left(a.row) else { continue };
             let x = Place { space: OperandSpace::Input, offset: sector.offset, rows: sector.rows, stride: sector.rows };
+            let together = (left.side_by_side(group, sector.left), right.side_by_side(group, sector.right));
+            if let (Some(a), Some(b)) = together {
+                bundled::terms((&a, &b), (x, sector.columns), &mut first, &mut second.groups[target].records);
+                continue;
+            }
             let (rows, columns) = (layout.sectors[target].rows, layout.sectors[target].columns);
             let term = TermOfSectors { a, b, x, columns_in: sector.columns, rows, columns };
             term.records(&mut first, &mut second.groups[target].records);

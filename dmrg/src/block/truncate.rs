@@ -13,6 +13,7 @@
 //! sectors are filled up with states of no weight in proportion: the work of a fixed m.
 
 use super::blocks::{Enlarged, Sectors, Side, WaveLayout};
+use super::bundled::abreast_at;
 use super::enlarged::{EnlargedOperators, Piece};
 use super::projection::{onto_columns, onto_rows};
 use super::state::Isometry;
@@ -343,7 +344,25 @@ pub(crate) fn weighted_stages<B>(
     for q in 0..own.len() {
         second.push(own.dimension(q).pow(2), Vec::new());
     }
-    for (b, blocks) in operators.blocks.iter().enumerate() {
+    for (group, members) in operators.groups.iter().enumerate() {
+        if members.len() < 2 || members.iter().any(|b| weight(*b) != weight(members[0])) {
+            continue;
+        }
+        for (index, sector) in wave.layout.sectors.iter().enumerate() {
+            let Some(a) = operators.side_by_side(group, wave.block_sector(side, index)) else { continue };
+            let (offset, vectors) = match side {
+                Side::Left => (a.onto_columns(&mut first, (sector.offset, sector.rows, sector.columns)), sector.columns),
+                Side::Right => (a.onto_rows(&mut first, sector.offset, sector.rows), sector.rows),
+            };
+            let (z, inner) = (abreast_at(offset, a.rows), a.count * vectors);
+            let action = Action::Product { a: z, b: Operand { transposed: true, ..z }, inner };
+            let (coefficient, d) = (weight(members[0]), a.rows);
+            second.groups[a.row].records.push(Record { action, coefficient, first: 0, stride: d, rows: d, columns: d });
+        }
+    }
+    let alone = |members: &&Vec<usize>| members.len() < 2 || members.iter().any(|b| weight(*b) != weight(members[0]));
+    for b in operators.groups.iter().filter(alone).flatten().copied() {
+        let blocks = &operators.blocks[b];
         for (index, sector) in wave.layout.sectors.iter().enumerate() {
             let Some(block) = &blocks[wave.block_sector(side, index)] else { continue };
             let d = own.dimension(block.row);

@@ -1,8 +1,13 @@
 //! The form of a block's operators in H x: which products of matrices the records of a bond are.
 //!
-//! In: a choice. Out: whether an operator of block and site is summed into one matrix. The paper compares two forms (Nemes, Barcza,
+//! In: the operator sum of a chain, or a choice. Out: whether an operator of block and site is summed into one matrix. The paper compares two forms (Nemes, Barcza,
 //! Nagy, Legeza and Szolgay 2014, section 4); in runs of users each operator
 //! takes the one that is predicted to be quicker. The others are for `eigenforge bench` and tests.
+
+use super::operator_sum::OperatorSum;
+
+/// Operators of a cut from which on they stand side by side.
+const MANY: usize = 100;
 
 /// How H of a bond is written as products. The result is the same but for rounding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,12 +21,23 @@ pub enum SuperblockForm {
     /// Two blocks and two sites (equation 12): an operator of block and site stays matrices of the block, placed where the site's
     /// elements put them.
     FourParts,
+    /// Two enlarged blocks whose operators of one change of charges stand [side by side](super::bundles), for chains of many operators.
+    Bundled,
 }
 
 impl SuperblockForm {
     /// All of them.
-    pub const ALL: [SuperblockForm; 3] =
-        [SuperblockForm::Planned, SuperblockForm::LeftRight, SuperblockForm::FourParts];
+    pub const ALL: [SuperblockForm; 4] = [
+        SuperblockForm::Planned,
+        SuperblockForm::LeftRight,
+        SuperblockForm::FourParts,
+        SuperblockForm::Bundled,
+    ];
+
+    /// That of a chain's runs.
+    pub(crate) fn of(sum: &OperatorSum) -> SuperblockForm {
+        if sum.width() >= MANY { SuperblockForm::Bundled } else { SuperblockForm::Planned }
+    }
 
     /// Its name in tables.
     pub fn name(self) -> &'static str {
@@ -29,6 +45,7 @@ impl SuperblockForm {
             SuperblockForm::Planned => "planned",
             SuperblockForm::LeftRight => "LR",
             SuperblockForm::FourParts => "l-1-1-r",
+            SuperblockForm::Bundled => "side by side",
         }
     }
 }

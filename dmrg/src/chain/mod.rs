@@ -4,6 +4,7 @@
 //! cut.
 
 pub(crate) mod acting;
+pub(crate) mod bundles;
 pub(super) mod charges;
 pub(crate) mod cover;
 pub(crate) mod form;
@@ -163,7 +164,7 @@ impl Chain {
         let sum = OperatorSum::new(terms, local.len());
         let warnings = operator.warnings();
         let (operator, sites) = (rest, local.len());
-        let superblock = SuperblockForm::default();
+        let superblock = SuperblockForm::of(&sum);
         Ok(Chain {
             sites,
             local,

@@ -70,35 +70,47 @@ impl<B> Narrower<'_, B> {
         // The place of the other side's operators, which no piece of this one reads.
         let (old_space, _) = if self.side == Side::Left { Side::Right.spaces() } else { Side::Left.spaces() };
         let (mut first, mut second) = (RecordStage::default(), RecordStage::default());
-        let mut operators = Vec::with_capacity(enlarged.blocks.len());
-        for (b, blocks) in enlarged.blocks.iter().enumerate() {
-            if identity == Some(b) {
-                operators.push(BlockOperator::Identity);
+        let mut operators = vec![BlockOperator::Dense(Vec::new()); enlarged.blocks.len()];
+        for members in &enlarged.groups {
+            if identity == Some(members[0]) {
+                operators[members[0]] = BlockOperator::Identity;
                 continue;
             }
-            let BlockOperator::Dense(before) = &self.block.operators[b] else {
-                return Environment::project(engine, enlarged, operands, states, identity);
-            };
-            let mut list = Vec::new();
-            for block in blocks.iter().flatten() {
-                let (Some(to), Some(from)) = (self.sector(states, block.row), self.sector(states, block.column)) else {
-                    continue;
-                };
-                let mut records = Vec::new();
-                let held = before
-                    .iter()
-                    .find(|dense| Some(dense.row) == to.old_sector && Some(dense.column) == from.old_sector);
-                let rows = to.all.columns;
-                records.extend(held.map(|held| Record {
-                    stride: rows,
-                    ..copy(plain(old_space, held.offset, to.old), [to.old, from.old])
-                }));
-                records.extend(new_columns(block, &to, &from, &mut first));
-                records.extend(new_rows(block, &to, &from, &mut first));
-                let offset = second.push(rows * from.all.columns, records);
-                list.push(DenseBlock { row: to.all.kept_sector, column: from.all.kept_sector, offset });
+            let mut lists = vec![Vec::new(); members.len()];
+            for column in 0..enlarged.blocks[members[0]].len() {
+                let Some(OperatorBlock { row, .. }) = enlarged.blocks[members[0]][column] else { continue };
+                let (Some(to), Some(from)) = (self.sector(states, row), self.sector(states, column)) else { continue };
+                let (rows, columns) = (to.all.columns, from.all.columns);
+                let (offset, stride) = (second.length, rows * members.len());
+                let mut together = Vec::new();
+                for (k, (b, list)) in members.iter().zip(&mut lists).enumerate() {
+                    let BlockOperator::Dense(before) = &self.block.operators[*b] else {
+                        return Environment::project(engine, enlarged, operands, states, identity);
+                    };
+                    let Some(block) = &enlarged.blocks[*b][column] else { continue };
+                    let held = before
+                        .iter()
+                        .find(|dense| Some(dense.row) == to.old_sector && Some(dense.column) == from.old_sector);
+                    let mut records: Vec<Record> = held
+                        .map(|held| copy(plain(old_space, held.offset, held.stride), [to.old, from.old]))
+                        .into_iter()
+                        .collect();
+                    records.extend(new_columns(block, &to, &from, &mut first));
+                    records.extend(new_rows(block, &to, &from, &mut first));
+                    // A record's first element is given in a matrix of `rows` rows.
+                    let placed = |record: Record| {
+                        let (row, column) = (record.first % rows, record.first / rows);
+                        Record { first: k * rows + row + column * stride, stride, ..record }
+                    };
+                    together.extend(records.into_iter().map(placed));
+                    let (row, column) = (to.all.kept_sector, from.all.kept_sector);
+                    list.push(DenseBlock { row, column, offset: offset + k * rows, stride });
+                }
+                second.push(stride * columns, together);
             }
-            operators.push(BlockOperator::Dense(list));
+            for (b, list) in members.iter().zip(lists) {
+                operators[*b] = BlockOperator::Dense(list);
+            }
         }
         let operands = operands.set(OperandSpace::Input, &states.data);
         let between = engine.run(&first, operands)?;

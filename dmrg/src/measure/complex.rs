@@ -73,6 +73,7 @@ impl<B> PhaseBlock<B> {
             table: &[entry(0, 0, 0), turned],
             operators: &self.operators,
             enlarged: &frame.left,
+            behind: &neutral(2),
             cut: &neutral(2),
             form: SuperblockForm::Planned,
         };
@@ -114,7 +115,7 @@ impl<B> PhaseBlock<B> {
                 _ => None,
             };
             for (row, column) in (0..n).flat_map(|row| (0..n).map(move |column| (row, column))) {
-                let element = of_sector.map_or(0.0, |dense| turned[dense.offset + row + n * column]);
+                let element = of_sector.map_or(0.0, |dense| turned[dense.offset + row + dense.stride * column]);
                 let value = size(row) * element * size(column);
                 place(row, n + column, value);
                 place(n + row, column, -value);

@@ -18,7 +18,7 @@ use crate::chain::terms::OperatorId;
 use crate::engine::Engine;
 use crate::error::DmrgError;
 use eigenforge_runtime::backend::Operands;
-use eigenforge_runtime::records::{OperandSpace, RecordStage};
+use eigenforge_runtime::records::OperandSpace;
 use std::collections::BTreeMap;
 
 /// The first position of a pair, the operator there, and whether every site between has its parity.
@@ -86,8 +86,10 @@ impl<'p, B> Correlator<'p, B> {
         frame.layout.sectors.iter().for_each(|sector| of_left[sector.left] = sector.columns);
         let width = 1 + table.iter().map(|entry| entry.to).max().unwrap_or(0);
         let (operators, enlarged, cut) = (&self.plan.operators, &frame.left, &neutral(width));
+        // Of no use where operators do not stand side by side.
+        let behind = cut;
         let (side, form) = (Side::Left, SuperblockForm::Planned);
-        let left = Enlarging { side, block: &self.left, table, operators, enlarged, cut, form };
+        let left = Enlarging { side, block: &self.left, table, operators, enlarged, behind, cut, form };
         left.operators(engine, &of_left)
     }
 
@@ -157,5 +159,5 @@ fn identities(sectors: &Sectors) -> EnlargedOperators<()> {
         Some(OperatorBlock { row: q, column: q, pieces: vec![piece] })
     };
     let blocks = vec![(0..sectors.len()).map(block).collect()];
-    EnlargedOperators { blocks, sums: (), forming: RecordStage::default() }
+    EnlargedOperators { blocks, groups: vec![vec![0]], sums: (), summed: 0 }
 }

@@ -19,7 +19,7 @@ use crate::error::DmrgError;
 use crate::sweep::eviction::Evictable;
 use crate::sweep::sweeper::Sweeper;
 use eigenforge_runtime::backend::{Backend, DeviceBackend, LEAST_SHARED_FLOPS, Operands, card_loads, workspace};
-use eigenforge_runtime::records::{OperandSpace, RecordStage, TwoStages};
+use eigenforge_runtime::records::{Assembly, OperandSpace, RecordStage, TwoStages};
 use eigenforge_runtime::residency::{Evict, Ledger, ProcessorKind, elements_on_each_of};
 use eigenforge_runtime::solvers::lean::{DavidsonLimits, DavidsonResult, WIDTH};
 use eigenforge_runtime::{BackendError, DeviceSpan};
@@ -272,6 +272,10 @@ impl Backend for CountingEngine<'_> {
     fn run(&self, stage: &RecordStage, _: Operands<'_, CountedBuffer>) -> Result<CountedBuffer, BackendError> {
         self.flops.set(self.flops.get() + stage.flops());
         Ok(self.buffer(stage.length))
+    }
+
+    fn assemble(&self, assembly: &Assembly, _: &CountedBuffer) -> Result<CountedBuffer, BackendError> {
+        Ok(self.buffer(assembly.length))
     }
 
     fn dot(&self, _: &CountedBuffer, _: &CountedBuffer) -> Result<f64, BackendError> {

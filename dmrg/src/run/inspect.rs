@@ -107,7 +107,7 @@ pub fn middle_bond(chain: &Chain, options: &Options, machine: &Machine) -> Resul
         largest: sectors.iter().map(|s| s.rows.max(s.columns)).max().unwrap_or(0),
         flops: product.flops(),
         stages: [product.first, product.second],
-        summed: bond.left_operators.forming.groups.len() + bond.right_operators.forming.groups.len(),
+        summed: bond.left_operators.summed + bond.right_operators.summed,
         forecast,
         memory: memory::plan_memory(chain, asked, everything)?.items(),
     })

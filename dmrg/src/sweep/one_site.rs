@@ -105,8 +105,12 @@ impl<E: Engine> Sweeper<'_, E> {
             (0..cut.width()).map(|k| Entry { from: k, to: k, coefficient: 1.0, operator: 0 }).collect();
         let operators = &LocalOperators::of_dimension(1);
         // Of one piece each, whatever multiplies them.
-        let (form, widths) = (SuperblockForm::Planned, vec![1; enlarged.sectors.len()]);
-        Enlarging { side, block, table: &table, operators, enlarged, cut, form }.operators(&self.engine, &widths)
+        let form = match self.chain.superblock {
+            SuperblockForm::Bundled => SuperblockForm::Bundled,
+            _ => SuperblockForm::Planned,
+        };
+        let widths = vec![1; enlarged.sectors.len()];
+        Enlarging { side, block, table: &table, operators, enlarged, behind: cut, cut, form }.operators(&self.engine, &widths)
     }
 
     /// The block that a site joins, in the states that stay of both.

@@ -4,12 +4,12 @@
 //! method are reserved for as many vectors as the plan allows, so that memory use does not depend on how many products a
 //! solve takes.
 
-use super::host::{HostBackend, output, slices};
+use super::host::{HostBackend, assembled, output, slices};
 use super::{Backend, Operands};
 use crate::dense::long_vectors::dot;
 use crate::device::Device;
 use crate::error::BackendError;
-use crate::records::{RecordStage, TwoStages};
+use crate::records::{Assembly, RecordStage, TwoStages};
 use crate::residency::{Budget, HostBuffer, HostMemory, PlannedMemory, ProcessorKind, Usage};
 use crate::solvers::lean::{DavidsonLimits, DavidsonResult};
 use std::borrow::Cow;
@@ -78,6 +78,11 @@ impl Backend for BoundedHostBackend {
     fn run(&self, stage: &RecordStage, operands: Operands<'_, HostBuffer>) -> Result<HostBuffer, BackendError> {
         self.memory.make_room(bytes(stage.length))?;
         self.memory.buffer(output(stage, operands))
+    }
+
+    fn assemble(&self, assembly: &Assembly, source: &HostBuffer) -> Result<HostBuffer, BackendError> {
+        self.memory.make_room(bytes(assembly.length))?;
+        self.memory.buffer(assembled(assembly, source))
     }
 
     fn dot(&self, x: &HostBuffer, y: &HostBuffer) -> Result<f64, BackendError> {

@@ -14,7 +14,7 @@ use super::one_card::{OneCard, buffers};
 use super::{Backend, Operands};
 use crate::device::Device;
 use crate::error::{BackendError, DeviceError};
-use crate::records::{CpuShare, RecordStage, Strategy, TwoStages};
+use crate::records::{Assembly, CpuShare, RecordStage, Strategy, TwoStages};
 use crate::residency::{
     Budget, MemoryLimits, PlannedMemory, Pool, PoolBuffer, ProcessorKind, Usage, elements_on_each_of, locked,
 };
@@ -185,6 +185,10 @@ impl Backend for DeviceBackend {
 
     fn run(&self, stage: &RecordStage, operands: Operands<'_, PoolBuffer>) -> Result<PoolBuffer, BackendError> {
         Ok(self.stage(stage, operands)?)
+    }
+
+    fn assemble(&self, assembly: &Assembly, source: &PoolBuffer) -> Result<PoolBuffer, BackendError> {
+        Ok(self.card.assemble(assembly, source)?)
     }
 
     fn dot(&self, x: &PoolBuffer, y: &PoolBuffer) -> Result<f64, BackendError> {

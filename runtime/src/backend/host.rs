@@ -3,7 +3,7 @@
 use super::{Backend, Operands};
 use crate::dense::long_vectors::dot;
 use crate::error::BackendError;
-use crate::records::{self, Buffers, RecordStage, SPACE_LIST, TwoStages};
+use crate::records::{self, Assembly, Buffers, RecordStage, SPACE_LIST, TwoStages};
 use crate::solvers::lean::{DavidsonLimits, DavidsonResult, HostDavidson};
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -26,6 +26,13 @@ pub fn slices<'a, B: Deref<Target = [f64]>>(operands: Operands<'a, B>) -> Buffer
 pub(super) fn output<B: Deref<Target = [f64]>>(stage: &RecordStage, operands: Operands<'_, B>) -> Vec<f64> {
     let mut output = vec![0.0; stage.length];
     records::run(stage, slices(operands), &mut output);
+    output
+}
+
+/// Matrices side by side.
+pub(super) fn assembled(assembly: &Assembly, source: &[f64]) -> Vec<f64> {
+    let mut output = vec![0.0; assembly.length];
+    assembly.run(source, &mut output);
     output
 }
 
@@ -101,6 +108,10 @@ impl Backend for HostBackend {
 
     fn run(&self, stage: &RecordStage, operands: Operands<'_, Vec<f64>>) -> Result<Vec<f64>, BackendError> {
         Ok(output(stage, operands))
+    }
+
+    fn assemble(&self, assembly: &Assembly, source: &Vec<f64>) -> Result<Vec<f64>, BackendError> {
+        Ok(assembled(assembly, source))
     }
 
     fn dot(&self, x: &Vec<f64>, y: &Vec<f64>) -> Result<f64, BackendError> {

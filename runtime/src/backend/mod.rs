@@ -33,7 +33,7 @@ pub use texts::{generated, generated_for_chain};
 use crate::dense::{View, eigen};
 use crate::device::Device;
 use crate::error::BackendError;
-use crate::records::{OperandSpace, RecordStage, SPACES, TwoStages};
+use crate::records::{Assembly, OperandSpace, RecordStage, SPACES, TwoStages};
 use crate::residency::{Budget, Evict, PlannedMemory, Usage};
 use crate::solvers::lean::{CardWork, DavidsonLimits, DavidsonResult, TextChoice};
 use std::borrow::Cow;
@@ -97,6 +97,12 @@ pub trait Backend {
     /// # Errors
     /// The device fails.
     fn run(&self, stage: &RecordStage, operands: Operands<'_, Self::Buffer>) -> Result<Self::Buffer, BackendError>;
+
+    /// Matrices side by side from those of `source`, the buffer of a block's operators.
+    ///
+    /// # Errors
+    /// Not enough memory; the device fails.
+    fn assemble(&self, assembly: &Assembly, source: &Self::Buffer) -> Result<Self::Buffer, BackendError>;
 
     /// x · y.
     ///

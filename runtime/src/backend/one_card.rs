@@ -3,13 +3,13 @@
 use super::eigenvectors::Decomposer;
 use super::{Operands, texts};
 use crate::device::{Device, Eigensolver};
-use crate::error::BackendError;
-use crate::records::card::{DeviceBuffers, Multiplier, Products};
-use crate::records::{CpuShare, SPACE_LIST, Strategy};
+use crate::error::{BackendError, DeviceError};
+use crate::records::card::{Assembling, DeviceBuffers, Multiplier, Products};
+use crate::records::{Assembly, CpuShare, SPACE_LIST, Strategy};
 use crate::residency::{MemoryLimits, Pool, PoolBuffer, locked};
 use crate::solvers::lean::{CardWork, DeviceDavidson, TextChoice};
 use crate::trace;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A card of a run.
 pub(super) struct OneCard {
@@ -20,6 +20,8 @@ pub(super) struct OneCard {
     pub pool: Arc<Pool>,
     pub davidson: Mutex<DeviceDavidson>,
     pub decomposer: Decomposer,
+    /// What puts operators side by side; few chains need it.
+    assembling: OnceLock<Assembling>,
 }
 
 impl OneCard {
@@ -52,6 +54,7 @@ impl OneCard {
             products,
             davidson: Mutex::new(DeviceDavidson::new(device, &pool)?),
             decomposer: Decomposer::new(device, eigensolver)?,
+            assembling: OnceLock::new(),
             pool,
         })
     }
@@ -59,6 +62,20 @@ impl OneCard {
     pub(super) fn set_paper_product(&mut self, strategy: Strategy, share: CpuShare) -> Result<(), BackendError> {
         self.multiplier = Multiplier::new(&self.device, &self.products, strategy, share)?;
         Ok(())
+    }
+
+    /// Matrices side by side.
+    pub(super) fn assemble(&self, assembly: &Assembly, source: &PoolBuffer) -> Result<PoolBuffer, DeviceError> {
+        let assembling = match self.assembling.get() {
+            Some(assembling) => assembling,
+            None => {
+                let compiled = Assembling::new(&self.device)?;
+                self.assembling.get_or_init(|| compiled)
+            }
+        };
+        let mut output = self.pool.take(assembly.length)?;
+        assembling.run(assembly, source.vector(), output.vector_mut())?;
+        Ok(output)
     }
 
     pub(super) fn davidson(&mut self) -> &mut DeviceDavidson {

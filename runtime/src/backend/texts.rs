@@ -7,7 +7,9 @@ use crate::device::Device;
 use crate::error::DeviceError;
 use crate::machine;
 use crate::records::card::FAMILY;
-use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StageSizes, StreamedProductsPlan};
+use eigenforge_templates::dmrg::{
+    AssemblySizes, GroupedProductsPlan, MatrixCopiesPlan, OperatorAssemblyPlan, StageSizes, StreamedProductsPlan,
+};
 use eigenforge_templates::eigen::{
     CardLimits, DavidsonChainPlan, DavidsonPlan, EigenpairsPlan, Extent, PivotedCholeskyPlan, PositiveMatrix,
     SymmetricRows,
@@ -22,6 +24,7 @@ const CARD: CardLimits = CardLimits {
 };
 const SIZES: StageSizes =
     StageSizes { blocks: machine::Card::H200.multiprocessors, spaces: [1000; 6], output: 1000, words: 1000 };
+const ASSEMBLED: AssemblySizes = AssemblySizes { source: 1000, output: 1000, words: 1000, parts: 7 };
 /// Number of matrices that an operand streams from.
 const MAPS: usize = 7;
 
@@ -32,16 +35,18 @@ const SHOWN_MATRIX: PositiveMatrix = PositiveMatrix { first: 0, rows: 2000, fact
 ///
 /// # Errors
 /// A template or a plan is faulty.
-pub fn generated() -> Result<[(KernelText, Vec<Launch>); 6], DeviceError> {
+pub fn generated() -> Result<[(KernelText, Vec<Launch>); 7], DeviceError> {
     let (carried, streamed) = (GroupedProductsPlan::new(FAMILY), StreamedProductsPlan::new(FAMILY));
     let (copies, davidson) = (MatrixCopiesPlan::new(FAMILY), DavidsonPlan::new(FAMILY));
     let (eigenpairs, cholesky) = (EigenpairsPlan::new(FAMILY), PivotedCholeskyPlan::new(FAMILY));
+    let assembly = OperatorAssemblyPlan::new(FAMILY);
     let extent = Extent { n: 1000, stride: 1024, width: 3, below: 1 };
     let of_davidson = DavidsonPlan::ENTRIES.iter().map(|entry| davidson.launch(entry, extent));
     Ok([
         (carried.text()?, vec![carried.launch(&SIZES)?]),
         (streamed.text()?, vec![streamed.launch(&SIZES, MAPS)?]),
         (copies.text()?, vec![copies.launch(&SIZES, MAPS)?]),
+        (assembly.text()?, vec![assembly.launch(&ASSEMBLED)?]),
         (davidson.text()?, of_davidson.collect::<Result<_, _>>()?),
         (eigenpairs.text()?, of_eigenpairs(&eigenpairs)?),
         (cholesky.text()?, vec![cholesky.launch(&[SHOWN_MATRIX], CARD.multiprocessors, 4_000_000, 2_800_000)?.launch]),

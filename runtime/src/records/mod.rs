@@ -10,12 +10,14 @@
 //!
 //! | file | question it answers |
 //! |---|---|
+//! | `assembly.rs` | many matrices of one shape side by side, each a sum of others |
 //! | `stages.rs` | y = H x as two stages |
 //! | `strategy.rs` | how y = H x runs on a card |
 //! | `split.rs` | which records the CPU runs beside a card |
 //! | `cards.rs` | which blocks of y = H x each of several cards computes |
 //! | [`card`] | a stage in one launch, or by cuBLAS; y = H x on a card |
 
+mod assembly;
 pub mod card;
 mod cards;
 #[cfg(test)]
@@ -24,6 +26,7 @@ mod split;
 mod stages;
 mod strategy;
 
+pub use assembly::{AssembledPart, Assembly, AssemblyTerm, IDENTITY};
 pub(crate) use cards::{CardShare, CardShares};
 #[doc(hidden)]
 pub use split::CpuShare;

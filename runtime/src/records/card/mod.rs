@@ -4,9 +4,11 @@
 //! RecordStage → tiles (cutting.rs) → shares of blocks, table (table.rs) → one launch (products.rs)
 //!                                        operands that stream (streams.rs, copies.rs) ↗
 //!             → calls on streams (library.rs), in a planned run of blocks of large matrices (vendor.rs)
+//! Assembly    → one launch (assembly.rs)
 //! TwoStages   → y = H x, with the CPU's part beside it (multiply.rs, cpu_part.rs, balance.rs)
 //! ```
 
+mod assembly;
 mod balance;
 mod copies;
 mod cpu_part;
@@ -19,6 +21,7 @@ mod table;
 mod tables;
 mod vendor;
 
+pub(crate) use assembly::Assembling;
 pub use cutting::Loads;
 pub use library::{LibraryProducts, LibraryStage, calls};
 pub use multiply::{Multiplier, RecordsMultiply};

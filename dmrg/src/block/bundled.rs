@@ -1,0 +1,306 @@
+//! Operators of a block and a site that change the charges alike, side by side: how they are made, and products with all of them.
+//!
+//! A group of K operators maps a sector of C states to one of R states by K matrices, stored as elements (row, k, column).
+//! One below the other they are R·K × C, so that z_k = A_k x of all is one product. z is then R × K·C' of the columns k +
+//! K·column, and so are the operators of the other side, wherefore Σ_k z_k B_kᵀ is one product too.
+
+use super::blocks::Side;
+use super::enlarged::{EnlargedOperators, Enlarging, OperatorBlock, Piece};
+use super::environment::{BlockOperator, DenseBlock};
+use super::state::Isometry;
+use super::superblock::Place;
+use crate::chain::bundles::Bundles;
+use crate::error::DmrgError;
+use eigenforge_runtime::backend::Backend;
+use eigenforge_runtime::records::{
+    Action, AssembledPart, Assembly, AssemblyTerm, IDENTITY, Operand, OperandSpace, Record, RecordStage,
+};
+
+/// The operators of a group between two sectors.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SideBySide {
+    /// The sector that they map to.
+    pub row: usize,
+    /// States of that sector, and of the one that they map from.
+    pub rows: usize,
+    /// See `rows`.
+    pub columns: usize,
+    /// How many operators.
+    pub count: usize,
+    space: OperandSpace,
+    offset: usize,
+}
+
+impl SideBySide {
+    /// R·K × C.
+    pub(crate) fn stacked(&self) -> Operand {
+        Operand { space: self.space, offset: self.offset, stride: self.rows * self.count, transposed: false }
+    }
+
+    /// R × K·C.
+    pub(crate) fn abreast(&self) -> Operand {
+        Operand { space: self.space, offset: self.offset, stride: self.rows, transposed: false }
+    }
+}
+
+/// The matrices of a stage's output at `offset`, `rows` each, beside each other.
+pub(crate) fn abreast_at(offset: usize, rows: usize) -> Operand {
+    Operand { space: OperandSpace::Between, offset, stride: rows, transposed: false }
+}
+
+/// a · b as a whole group of a stage.
+fn whole(a: Operand, b: Operand, inner: usize, [rows, columns]: [usize; 2]) -> Record {
+    Record { action: Action::Product { a, b, inner }, coefficient: 1.0, first: 0, stride: rows, rows, columns }
+}
+
+impl SideBySide {
+    /// z_k = A_k · (the columns of the input at `offset`, of `stride` rows): R × K·`columns`. Returns its first element.
+    pub(crate) fn onto_columns(
+        &self,
+        first: &mut RecordStage,
+        (offset, stride, columns): (usize, usize, usize),
+    ) -> usize {
+        let x = Operand { space: OperandSpace::Input, offset, stride, transposed: false };
+        self.times(first, x, columns)
+    }
+
+    /// z_k = A_k · (the rows of the input at `offset`)ᵀ, all `rows` of them: R × K·`rows`. Returns its first element.
+    pub(crate) fn onto_rows(&self, first: &mut RecordStage, offset: usize, rows: usize) -> usize {
+        let x = Operand { space: OperandSpace::Input, offset, stride: rows, transposed: true };
+        self.times(first, x, rows)
+    }
+
+    fn times(&self, first: &mut RecordStage, x: Operand, columns: usize) -> usize {
+        let rows = self.rows * self.count;
+        first.push(rows * columns, vec![whole(self.stacked(), x, self.columns, [rows, columns])])
+    }
+}
+
+impl<B> EnlargedOperators<B> {
+    /// The operators of a group that map from a sector; `None` where there are none, or where one operator is alone.
+    pub(crate) fn side_by_side(&self, group: usize, sector: usize) -> Option<SideBySide> {
+        let operators = &self.groups[group];
+        let OperatorBlock { row, pieces, .. } = self.blocks[operators[0]][sector].as_ref()?;
+        let Piece { rows, columns, matrix, .. } = pieces[0];
+        let Operand { space, offset, .. } = matrix.filter(|_| operators.len() > 1)?;
+        Some(SideBySide { row: *row, rows, columns, count: operators.len(), space, offset })
+    }
+}
+
+impl<B> EnlargedOperators<B> {
+    /// Uᵀ A_k U of the operators of a group, side by side again.
+    pub(super) fn project_together(
+        &self,
+        group: usize,
+        kept: &Isometry<B>,
+        operators: &mut [BlockOperator],
+        [first, second]: [&mut RecordStage; 2],
+    ) {
+        let members = &self.groups[group];
+        let mut lists = vec![Vec::new(); members.len()];
+        for column in 0..self.blocks[members[0]].len() {
+            let Some(a) = self.side_by_side(group, column) else { continue };
+            let (Some(to), Some(from)) = (kept.block(a.row), kept.block(column)) else { continue };
+            let half = a.onto_columns(first, (from.offset, from.rows, from.columns));
+            let u = Operand { space: OperandSpace::Input, offset: to.offset, stride: to.rows, transposed: true };
+            let record = whole(u, abreast_at(half, a.rows), a.rows, [to.columns, a.count * from.columns]);
+            let offset = second.push(to.columns * a.count * from.columns, vec![record]);
+            for (k, list) in lists.iter_mut().enumerate() {
+                let (row, column) = (to.kept_sector, from.kept_sector);
+                list.push(DenseBlock { row, column, offset: offset + k * to.columns, stride: to.columns * a.count });
+            }
+        }
+        for (b, list) in members.iter().zip(lists) {
+            operators[*b] = BlockOperator::Dense(list);
+        }
+    }
+}
+
+/// Σ_k A_k x B_kᵀ of one sector `x` of the wave function.
+pub(super) fn terms(
+    (a, b): (&SideBySide, &SideBySide),
+    (x, columns): (Place, usize),
+    first: &mut RecordStage,
+    out: &mut Vec<Record>,
+) {
+    let turned = |operand: Operand| Operand { transposed: true, ..operand };
+    // Operations of either order, in units of 2 K.
+    let left_first = a.rows * columns * (x.rows + b.rows);
+    let right_first = b.rows * x.rows * (columns + a.rows);
+    let (from, to, inner) = if left_first <= right_first {
+        let z = a.onto_columns(first, (x.offset, x.stride, columns));
+        (abreast_at(z, a.rows), turned(b.abreast()), a.count * columns)
+    } else {
+        let z = b.onto_rows(first, x.offset, x.rows);
+        (a.abreast(), turned(abreast_at(z, b.rows)), a.count * x.rows)
+    };
+    out.push(whole(from, to, inner, [a.rows, b.rows]));
+}
+
+/// A matrix of the source in a list: group of its cut, number in it, coefficient.
+struct Source {
+    /// The group of the result, and the states of the site: to, from.
+    key: (usize, usize, usize),
+    /// Group of the source; `None` for the identity.
+    group: Option<usize>,
+    k: usize,
+    number: u32,
+    coefficient: f64,
+}
+
+/// The list of a group between two states of the site from one group of sources.
+#[derive(Clone, Copy)]
+struct List {
+    group: Option<usize>,
+    first: usize,
+}
+
+impl<B> Enlarging<'_, B> {
+    /// Makes all operators side by side.
+    ///
+    /// # Errors
+    /// Errors of the engine.
+    pub(super) fn bundled<E: Backend<Buffer = B>>(&self, engine: &E) -> Result<EnlargedOperators<B>, DmrgError> {
+        let (bundles, behind) = (self.cut.bundles(), self.behind.bundles());
+        let mut assembly = Assembly::default();
+        let lists = self.lists(&bundles, &behind, &mut assembly);
+        let sources = self.sources(&behind);
+        let identity = match self.side {
+            Side::Left => self.cut.left_identity,
+            Side::Right => self.cut.right_identity,
+        };
+        let sectors = &self.enlarged.sectors;
+        let mut blocks = vec![vec![None; sectors.len()]; self.cut.width()];
+        for (group, operators) in bundles.groups.iter().enumerate() {
+            let change = self.cut.changes[operators[0]];
+            for column in 0..sectors.len() {
+                let columns = sectors.dimension(column);
+                if identity == Some(operators[0]) {
+                    let piece =
+                        Piece { first_row: 0, first_column: 0, rows: columns, columns, coefficient: 1.0, matrix: None };
+                    blocks[operators[0]][column] = Some(OperatorBlock { row: column, column, pieces: vec![piece] });
+                    continue;
+                }
+                let charges = sectors.charges(column);
+                let reached = if self.side == Side::Left { charges + change } else { charges - change };
+                let Some(row) = sectors.find(reached) else { continue };
+                let of_states = &lists[group];
+                let Some(offset) = self.place(&mut assembly, (row, column), operators.len(), of_states, &sources)
+                else {
+                    continue;
+                };
+                let (rows, space) = (sectors.dimension(row), self.side.spaces().1);
+                for (k, b) in operators.iter().enumerate() {
+                    let stride = rows * operators.len();
+                    let matrix = Some(Operand { space, offset: offset + k * rows, stride, transposed: false });
+                    let piece = Piece { first_row: 0, first_column: 0, rows, columns, coefficient: 1.0, matrix };
+                    blocks[*b][column] = Some(OperatorBlock { row, column, pieces: vec![piece] });
+                }
+            }
+        }
+        let sums = engine.assemble(&assembly, &self.block.data)?;
+        let summed = assembly.blocks.len();
+        Ok(EnlargedOperators { blocks, groups: bundles.groups, sums, summed })
+    }
+
+    /// For each group, and states to · n + from of the site, its lists.
+    fn lists(&self, bundles: &Bundles, behind: &Bundles, assembly: &mut Assembly) -> Vec<Vec<Vec<List>>> {
+        let mut found: Vec<Source> = Vec::with_capacity(2 * self.table.len());
+        for entry in self.table {
+            let (inner, outer) = match self.side {
+                Side::Left => (entry.from, entry.to),
+                Side::Right => (entry.to, entry.from),
+            };
+            let ((group, k), (source, number)) = (bundles.places[outer], behind.places[inner]);
+            let (source, number) = match self.block.operators[inner] {
+                BlockOperator::Identity => (None, IDENTITY),
+                _ => (Some(source), number as u32),
+            };
+            let mut add = |to: usize, from: usize, value: f64| {
+                let coefficient = entry.coefficient * value;
+                found.push(Source { key: (group, to, from), group: source, k, number, coefficient });
+            };
+            match entry.operator {
+                0 => (0..self.enlarged.states()).for_each(|state| add(state, state, 1.0)),
+                operator => {
+                    let elements = self.operators.get(operator).matrix.nonzeros();
+                    elements.into_iter().for_each(|(to, from, value)| add(to, from, value));
+                }
+            }
+        }
+        found.sort_unstable_by_key(|source| (source.key, source.group, source.k, source.number));
+        let states = self.enlarged.states();
+        let mut lists: Vec<Vec<Vec<List>>> = vec![vec![Vec::new(); states * states]; bundles.groups.len()];
+        for list in found.chunk_by(|a, b| a.key == b.key && a.group == b.group) {
+            let (group, to, from) = list[0].key;
+            lists[group][to * states + from].push(List { group: list[0].group, first: assembly.starts.len() });
+            let mut rest = list.iter().peekable();
+            for k in 0..bundles.groups[group].len() {
+                assembly.starts.push(assembly.entries.len() as u32);
+                while let Some(source) = rest.next_if(|source| source.k == k) {
+                    assembly.entries.push((source.number, source.coefficient));
+                }
+            }
+            assembly.starts.push(assembly.entries.len() as u32);
+        }
+        lists
+    }
+
+    /// Of each group of the block's operators how many have a matrix, and for each sector the one it maps to and its first element.
+    fn sources(&self, behind: &Bundles) -> Vec<(usize, Vec<Option<(usize, usize)>>)> {
+        let of = |operators: &Vec<usize>| {
+            let mut places = vec![None; self.block.sectors.len()];
+            let first = &self.block.operators[operators[0]];
+            if let BlockOperator::Dense(list) = first {
+                list.iter().for_each(|dense| places[dense.column] = Some((dense.row, dense.offset)));
+            }
+            (operators.len(), places)
+        };
+        behind.groups.iter().map(of).collect()
+    }
+
+    /// Plans a block of operators between two sectors. Returns its first element; `None` if it is zero.
+    fn place(
+        &self,
+        assembly: &mut Assembly,
+        (row, column): (usize, usize),
+        count: usize,
+        lists: &[Vec<List>],
+        sources: &[(usize, Vec<Option<(usize, usize)>>)],
+    ) -> Option<usize> {
+        let (begun, of_block) = (assembly.terms.len(), assembly.parts.len());
+        let (height, states) = (self.enlarged.sectors.dimension(row), self.enlarged.states());
+        let offset = assembly.length;
+        for from in &self.enlarged.parts[column] {
+            for to in &self.enlarged.parts[row] {
+                let first_term = assembly.terms.len();
+                for list in &lists[to.state * states + from.state] {
+                    let term = match list.group {
+                        None => (to.block == from.block).then_some((0, 1)),
+                        Some(group) => {
+                            let (count, places) = &sources[group];
+                            places[from.block].filter(|(row, _)| *row == to.block).map(|(_, first)| (first, *count))
+                        }
+                    };
+                    let term = term.map(|(first, count)| AssemblyTerm { first, count, list: list.first });
+                    assembly.terms.extend(term);
+                }
+                assembly.parts.push(AssembledPart {
+                    first: offset + to.first + height * count * from.first,
+                    rows: to.dimension,
+                    columns: from.dimension,
+                    height,
+                    count,
+                    terms: (first_term, assembly.terms.len() - first_term),
+                });
+            }
+        }
+        if assembly.terms.len() == begun {
+            assembly.parts.truncate(of_block);
+            return None;
+        }
+        assembly.blocks.push((of_block, offset));
+        assembly.length += height * count * self.enlarged.sectors.dimension(column);
+        Some(offset)
+    }
+}

@@ -1,0 +1,95 @@
+//! Matrices side by side, each a sum of others, on a device: one launch, with one block of threads per part.
+
+use super::tables::Tables;
+use crate::device::{Arguments, Device, Kernel, Vector};
+use crate::error::DeviceError;
+use crate::records::{AssembledPart, Assembly, AssemblyTerm};
+use eigenforge_templates::dmrg::{AssemblySizes, OperatorAssemblyPlan, PartWords, TermWords};
+
+/// The compiled kernel.
+pub(crate) struct Assembling {
+    kernel: Kernel,
+    plan: OperatorAssemblyPlan,
+    tables: Tables,
+}
+
+/// A number for the table.
+fn narrow(number: usize, what: &str) -> Result<u32, DeviceError> {
+    u32::try_from(number).map_err(|_| DeviceError::Arguments {
+        what: format!("{what} of operators side by side"),
+        expected: "a number below 2^32".into(),
+        found: number.to_string(),
+    })
+}
+
+fn words_of_part(part: &AssembledPart) -> Result<[u64; PartWords::WORDS], DeviceError> {
+    let of = |[one, other]: [usize; 2], what| Ok::<_, DeviceError>([narrow(one, what)?, narrow(other, what)?]);
+    let size = of([part.rows, part.columns], "rows or columns")?;
+    // An element's place within its column is a number of 32 bits.
+    narrow(part.rows * part.count, "elements in a column")?;
+    let matrices = of([part.height, part.count], "rows or number")?;
+    let terms = of([part.terms.0, part.terms.1], "number of terms")?;
+    Ok(PartWords { to: part.first as u64, size, matrices, terms }.words())
+}
+
+fn words_of_term(term: &AssemblyTerm) -> Result<[u64; TermWords::WORDS], DeviceError> {
+    let list = [narrow(term.count, "number")?, narrow(term.list, "length of lists")?];
+    Ok(TermWords { from: term.first as u64, list }.words())
+}
+
+impl Assembling {
+    /// # Errors
+    /// The compiler is missing.
+    pub(crate) fn new(device: &Device) -> Result<Assembling, DeviceError> {
+        let plan = OperatorAssemblyPlan::new(super::FAMILY);
+        Ok(Assembling { kernel: device.compile(&plan.text()?)?, plan, tables: Tables::new(device) })
+    }
+
+    /// Queues the sums; every element of the output is set.
+    ///
+    /// # Errors
+    /// A number is too large for the table; a vector is too short.
+    pub(crate) fn run(
+        &self,
+        assembly: &Assembly,
+        source: &Vector<f64>,
+        output: &mut Vector<f64>,
+    ) -> Result<(), DeviceError> {
+        if assembly.parts.is_empty() {
+            return Ok(());
+        }
+        let lists = assembly.starts.len().div_ceil(2) + 2 * assembly.entries.len();
+        let parts = PartWords::WORDS * assembly.parts.len() + TermWords::WORDS * assembly.terms.len();
+        let mut words = Vec::with_capacity(parts + lists);
+        for part in &assembly.parts {
+            words.extend(words_of_part(part)?);
+        }
+        let terms_first = words.len();
+        for term in &assembly.terms {
+            words.extend(words_of_term(term)?);
+        }
+        let starts_first = words.len();
+        let halves = |two: &[u32]| u64::from(two[0]) | two.get(1).map_or(0, |high| u64::from(*high) << 32);
+        words.extend(assembly.starts.chunks(2).map(halves));
+        let entries_first = words.len();
+        words.extend(assembly.entries.iter().flat_map(|(number, coefficient)| {
+            [u64::from(*number), coefficient.to_bits()]
+        }));
+        let of_term = |part: &AssembledPart| -> usize {
+            let most = |term: &AssemblyTerm| term.first + part.rows * part.columns * term.count;
+            assembly.terms[part.terms.0..][..part.terms.1].iter().map(most).max().unwrap_or(0)
+        };
+        let source_end = assembly.parts.iter().map(of_term).max().unwrap_or(0);
+        let (output_end, parts) = (assembly.length as u64, assembly.parts.len() as u64);
+        let sizes = AssemblySizes { source: source_end as u64, output: output_end, words: words.len() as u64, parts };
+        let table = self.tables.upload(&words)?;
+        let arguments = Arguments::new()
+            .read("source", source)
+            .write("output", output)
+            .read("table", &*table)
+            .i64("terms_first", terms_first as i64)
+            .i64("starts_first", starts_first as i64)
+            .i64("entries_first", entries_first as i64);
+        self.kernel.launch(&self.plan.launch(&sizes)?, arguments)
+    }
+}
