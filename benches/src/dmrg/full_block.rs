@@ -131,5 +131,6 @@ fn dense(
     let mut sums = vec![0.0; forming.length];
     run(&forming, Buffers::default().set(own, data).set(space, &operators.sums), &mut sums);
     let groups = (0..blocks.len()).map(|b| vec![b]).collect();
-    EnlargedOperators { blocks, groups, sums, summed: forming.groups.len() }
+    let places = (0..blocks.len()).map(|b| (b, 0)).collect();
+    EnlargedOperators { blocks, groups, places, sums, summed: forming.groups.len() }
 }

@@ -3,7 +3,7 @@
 //! In: the blocks at both sides of a bond, an operator sum. Out: their enlarged states, ψ's layout, the operators of the
 //! cut on each side, and the diagonal of H for the preconditioner.
 
-use super::blocks::{Enlarged, Sectors, Side, WaveLayout};
+use super::blocks::{Enlarged, PairedSector, Sectors, Side, WaveLayout};
 use super::enlarged::EnlargedOperators;
 use super::environment::Environment;
 use super::state::Isometry;
@@ -14,6 +14,7 @@ use crate::chain::operator_sum::OperatorSum;
 use crate::error::DmrgError;
 use eigenforge_runtime::backend::{Backend, Operands};
 use eigenforge_runtime::records::{OperandSpace, TwoStages};
+use rayon::prelude::*;
 use std::ops::Deref;
 
 /// Two enlarged blocks and the layout of ψ over them.
@@ -89,18 +90,23 @@ impl<B> TwoSiteBond<B> {
     }
 }
 
-impl<B: Deref<Target = [f64]>> TwoSiteBond<B> {
+impl<B: Deref<Target = [f64]> + Sync> TwoSiteBond<B> {
     /// The diagonal of H, for the preconditioner: Σ_b diag(A_b)_i diag(B_b)_j.
     pub fn diagonal(&self, left: &Environment<B>, right: &Environment<B>) -> Vec<f64> {
         let mut diagonal = vec![0.0; self.frame.layout.length];
-        let (mut a, mut b) = (Vec::new(), Vec::new());
+        let (mut tasks, mut rest) = (Vec::with_capacity(self.frame.layout.sectors.len()), diagonal.as_mut_slice());
         for sector in &self.frame.layout.sectors {
-            let out = &mut diagonal[sector.offset..][..sector.rows * sector.columns];
-            for operator in 0..self.left_operators.blocks.len() {
-                a.clear();
-                a.resize(sector.rows, 0.0);
-                b.clear();
-                b.resize(sector.columns, 0.0);
+            let (own, behind) = rest.split_at_mut(sector.rows * sector.columns);
+            tasks.push((sector, own));
+            rest = behind;
+        }
+        let add = |(sector, out): (&PairedSector, &mut [f64])| {
+            let (mut a, mut b) = (vec![0.0; sector.rows], vec![0.0; sector.columns]);
+            // Operators side by side have the same blocks.
+            let remains = |group: &&Vec<usize>| self.left_operators.maps_to_itself(group[0], sector.left);
+            for operator in self.left_operators.groups.iter().filter(remains).flatten().copied() {
+                a.fill(0.0);
+                b.fill(0.0);
                 let there = self.left_operators.diagonal(operator, sector.left, &left.data, &mut a)
                     && self.right_operators.diagonal(operator, sector.right, &right.data, &mut b);
                 if there {
@@ -109,9 +115,19 @@ impl<B: Deref<Target = [f64]>> TwoSiteBond<B> {
                     }
                 }
             }
+        };
+        if diagonal_is_long(self.frame.layout.length * self.left_operators.blocks.len()) {
+            tasks.into_par_iter().with_max_len(1).for_each(add);
+        } else {
+            tasks.into_iter().for_each(add);
         }
         diagonal
     }
+}
+
+/// Whether so many elements of operators are worth waking other threads for.
+fn diagonal_is_long(elements: usize) -> bool {
+    elements > 1 << 20
 }
 
 /// The operators of `sum` on the block behind cut `cut` plus the site next to it, projected onto the kept states.

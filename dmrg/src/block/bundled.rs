@@ -9,12 +9,14 @@ use super::enlarged::{EnlargedOperators, Enlarging, OperatorBlock, Piece};
 use super::environment::{BlockOperator, DenseBlock};
 use super::state::Isometry;
 use super::superblock::Place;
-use crate::chain::bundles::Bundles;
+use crate::chain::bundles::{BundleList, BundleLists, Bundles};
+use crate::chain::operator_sum::Entry;
 use crate::error::DmrgError;
 use eigenforge_runtime::backend::Backend;
 use eigenforge_runtime::records::{
-    Action, AssembledPart, Assembly, AssemblyTerm, IDENTITY, Operand, OperandSpace, Record, RecordStage,
+    Action, AssembledPart, Assembly, AssemblyTerm, Operand, OperandSpace, Record, RecordStage,
 };
+use std::sync::OnceLock;
 
 /// The operators of a group between two sectors.
 #[derive(Clone, Copy, Debug)]
@@ -137,24 +139,6 @@ pub(super) fn terms(
     out.push(whole(from, to, inner, [a.rows, b.rows]));
 }
 
-/// A matrix of the source in a list: group of its cut, number in it, coefficient.
-struct Source {
-    /// The group of the result, and the states of the site: to, from.
-    key: (usize, usize, usize),
-    /// Group of the source; `None` for the identity.
-    group: Option<usize>,
-    k: usize,
-    number: u32,
-    coefficient: f64,
-}
-
-/// The list of a group between two states of the site from one group of sources.
-#[derive(Clone, Copy)]
-struct List {
-    group: Option<usize>,
-    first: usize,
-}
-
 impl<B> Enlarging<'_, B> {
     /// Makes all operators side by side.
     ///
@@ -162,16 +146,18 @@ impl<B> Enlarging<'_, B> {
     /// Errors of the engine.
     pub(super) fn bundled<E: Backend<Buffer = B>>(&self, engine: &E) -> Result<EnlargedOperators<B>, DmrgError> {
         let (bundles, behind) = (self.cut.bundles(), self.behind.bundles());
-        let mut assembly = Assembly::default();
-        let lists = self.lists(&bundles, &behind, &mut assembly);
+        let own = OnceLock::new();
+        let lists = self.lists.unwrap_or(&own).get_or_init(|| self.lists(&bundles, &behind));
+        let mut assembly = Assembly { lists: lists.shared.clone(), ..Assembly::default() };
         let sources = self.sources(&behind);
         let identity = match self.side {
             Side::Left => self.cut.left_identity,
             Side::Right => self.cut.right_identity,
         };
         let sectors = &self.enlarged.sectors;
-        let mut blocks = vec![vec![None; sectors.len()]; self.cut.width()];
+        let mut blocks = vec![Vec::new(); self.cut.width()];
         for (group, operators) in bundles.groups.iter().enumerate() {
+            blocks[operators[0]] = vec![None; sectors.len()];
             let change = self.cut.changes[operators[0]];
             for column in 0..sectors.len() {
                 let columns = sectors.dimension(column);
@@ -184,66 +170,31 @@ impl<B> Enlarging<'_, B> {
                 let charges = sectors.charges(column);
                 let reached = if self.side == Side::Left { charges + change } else { charges - change };
                 let Some(row) = sectors.find(reached) else { continue };
-                let of_states = &lists[group];
+                let of_states = &lists.of_group[group];
                 let Some(offset) = self.place(&mut assembly, (row, column), operators.len(), of_states, &sources)
                 else {
                     continue;
                 };
                 let (rows, space) = (sectors.dimension(row), self.side.spaces().1);
-                for (k, b) in operators.iter().enumerate() {
-                    let stride = rows * operators.len();
-                    let matrix = Some(Operand { space, offset: offset + k * rows, stride, transposed: false });
-                    let piece = Piece { first_row: 0, first_column: 0, rows, columns, coefficient: 1.0, matrix };
-                    blocks[*b][column] = Some(OperatorBlock { row, column, pieces: vec![piece] });
-                }
+                let matrix = Some(Operand { space, offset, stride: rows * operators.len(), transposed: false });
+                let piece = Piece { first_row: 0, first_column: 0, rows, columns, coefficient: 1.0, matrix };
+                blocks[operators[0]][column] = Some(OperatorBlock { row, column, pieces: vec![piece] });
             }
         }
         let sums = engine.assemble(&assembly, &self.block.data)?;
         let summed = assembly.blocks.len();
-        Ok(EnlargedOperators { blocks, groups: bundles.groups, sums, summed })
+        let Bundles { groups, places } = bundles;
+        Ok(EnlargedOperators { blocks, groups, places, sums, summed })
     }
 
-    /// For each group, and states to · n + from of the site, its lists.
-    fn lists(&self, bundles: &Bundles, behind: &Bundles, assembly: &mut Assembly) -> Vec<Vec<Vec<List>>> {
-        let mut found: Vec<Source> = Vec::with_capacity(2 * self.table.len());
-        for entry in self.table {
-            let (inner, outer) = match self.side {
-                Side::Left => (entry.from, entry.to),
-                Side::Right => (entry.to, entry.from),
-            };
-            let ((group, k), (source, number)) = (bundles.places[outer], behind.places[inner]);
-            let (source, number) = match self.block.operators[inner] {
-                BlockOperator::Identity => (None, IDENTITY),
-                _ => (Some(source), number as u32),
-            };
-            let mut add = |to: usize, from: usize, value: f64| {
-                let coefficient = entry.coefficient * value;
-                found.push(Source { key: (group, to, from), group: source, k, number, coefficient });
-            };
-            match entry.operator {
-                0 => (0..self.enlarged.states()).for_each(|state| add(state, state, 1.0)),
-                operator => {
-                    let elements = self.operators.get(operator).matrix.nonzeros();
-                    elements.into_iter().for_each(|(to, from, value)| add(to, from, value));
-                }
-            }
-        }
-        found.sort_unstable_by_key(|source| (source.key, source.group, source.k, source.number));
-        let states = self.enlarged.states();
-        let mut lists: Vec<Vec<Vec<List>>> = vec![vec![Vec::new(); states * states]; bundles.groups.len()];
-        for list in found.chunk_by(|a, b| a.key == b.key && a.group == b.group) {
-            let (group, to, from) = list[0].key;
-            lists[group][to * states + from].push(List { group: list[0].group, first: assembly.starts.len() });
-            let mut rest = list.iter().peekable();
-            for k in 0..bundles.groups[group].len() {
-                assembly.starts.push(assembly.entries.len() as u32);
-                while let Some(source) = rest.next_if(|source| source.k == k) {
-                    assembly.entries.push((source.number, source.coefficient));
-                }
-            }
-            assembly.starts.push(assembly.entries.len() as u32);
-        }
-        lists
+    /// Which operators of the block each of the table's adds up.
+    fn lists(&self, bundles: &Bundles, behind: &Bundles) -> BundleLists {
+        let is_identity = |inner: usize| matches!(self.block.operators[inner], BlockOperator::Identity);
+        let ends = |entry: &Entry| match self.side {
+            Side::Left => (entry.from, entry.to),
+            Side::Right => (entry.to, entry.from),
+        };
+        BundleLists::new(ends, (self.table, self.operators), self.enlarged.states(), [bundles, behind], is_identity)
     }
 
     /// Of each group of the block's operators how many have a matrix, and for each sector the one it maps to and its first element.
@@ -265,7 +216,7 @@ impl<B> Enlarging<'_, B> {
         assembly: &mut Assembly,
         (row, column): (usize, usize),
         count: usize,
-        lists: &[Vec<List>],
+        lists: &[Vec<BundleList>],
         sources: &[(usize, Vec<Option<(usize, usize)>>)],
     ) -> Option<usize> {
         let (begun, of_block) = (assembly.terms.len(), assembly.parts.len());

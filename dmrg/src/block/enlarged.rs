@@ -11,13 +11,16 @@
 use super::blocks::{Enlarged, Sectors, Side};
 use super::environment::{BlockOperator, DenseBlock, Environment};
 use crate::chain::Chain;
+use crate::chain::bundles::BundleLists;
 use crate::chain::form::SuperblockForm;
 use crate::chain::operator_sum::{Entry, OperatorCut, OperatorSum};
 use crate::chain::terms::LocalOperators;
 use crate::error::DmrgError;
 use eigenforge_runtime::backend::{Backend, Operands};
 use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordStage};
+use std::borrow::Cow;
 use std::ops::Deref;
+use std::sync::OnceLock;
 
 /// Overhead of a product of small blocks, in operations: 0.04 to 0.2 µs per call on a core of 72 GFLOP/s (Intel Xeon with
 /// AVX-512, square blocks of 8 to 32).
@@ -61,10 +64,13 @@ impl OperatorBlock {
 
 /// All operators of a cut on an enlarged block.
 pub struct EnlargedOperators<B = Vec<f64>> {
-    /// `blocks[b][sector]`: the block of operator b that maps from a sector.
+    /// `blocks[b][sector]`: the block of operator b that maps from a sector. Of operators side by side only the first of a group has them;
+    /// [`block`](EnlargedOperators::block) gives those of all.
     pub blocks: Vec<Vec<Option<OperatorBlock>>>,
     /// Operators that stand [side by side](super::bundled) in `sums`; else each is alone.
     pub groups: Vec<Vec<usize>>,
+    /// Group of each operator, and its number in it.
+    pub places: Vec<(usize, usize)>,
     /// Blocks that were summed into dense matrices, in one buffer.
     pub sums: B,
     /// How many were summed, or groups of them.
@@ -89,6 +95,8 @@ pub(crate) struct Enlarging<'a, B = Vec<f64>> {
     pub cut: &'a OperatorCut,
     /// The form of the operators.
     pub form: SuperblockForm,
+    /// Where lists of operators side by side are kept from one visit of the site to the next.
+    pub lists: Option<&'a OnceLock<BundleLists>>,
 }
 
 impl Side {
@@ -135,6 +143,7 @@ impl Chain {
             enlarged,
             behind: &sum.cuts[p],
             cut: &sum.cuts[cut],
+            lists: std::ptr::eq(sum, &self.sum).then(|| self.lists.at(side == Side::Left, site)),
             // The choice is about H x; of the square of H every operator takes the cheaper form.
             form: if std::ptr::eq(sum, &self.sum) { self.superblock } else { SuperblockForm::Planned },
         };
@@ -185,7 +194,8 @@ impl<B> Enlarging<'_, B> {
         let (own, _) = self.side.spaces();
         let sums = engine.run(&forming, Operands::default().set(own, &self.block.data))?;
         let groups = (0..blocks.len()).map(|b| vec![b]).collect();
-        Ok(EnlargedOperators { blocks, groups, sums, summed: forming.groups.len() })
+        let places = (0..blocks.len()).map(|b| (b, 0)).collect();
+        Ok(EnlargedOperators { blocks, groups, places, sums, summed: forming.groups.len() })
     }
 
     fn pieces(&self) -> Vec<Vec<Option<OperatorBlock>>> {
@@ -290,11 +300,34 @@ impl OperatorBlock {
     }
 }
 
+impl<B> EnlargedOperators<B> {
+    /// Whether operator `b` has a block from a sector to itself.
+    pub(crate) fn maps_to_itself(&self, b: usize, sector: usize) -> bool {
+        let first = self.groups[self.places[b].0][0];
+        self.blocks[first][sector].as_ref().is_some_and(|block| block.row == sector)
+    }
+
+    /// The block of operator `b` that maps from a sector.
+    pub(crate) fn block(&self, b: usize, sector: usize) -> Option<Cow<'_, OperatorBlock>> {
+        let (group, k) = self.places[b];
+        let first = self.blocks[self.groups[group][0]][sector].as_ref()?;
+        if k == 0 {
+            return Some(Cow::Borrowed(first));
+        }
+        let mut own = first.clone();
+        for piece in &mut own.pieces {
+            let rows = piece.rows;
+            piece.matrix.iter_mut().for_each(|matrix| matrix.offset += k * rows);
+        }
+        Some(Cow::Owned(own))
+    }
+}
+
 impl<B: Deref<Target = [f64]>> EnlargedOperators<B> {
     /// Adds the diagonal of the block of operator `b` from a sector to itself to `diagonal`; `data` is the buffer of the
     /// block's operators.
     pub fn diagonal(&self, b: usize, sector: usize, data: &[f64], diagonal: &mut [f64]) -> bool {
-        let Some(block) = self.blocks[b][sector].as_ref().filter(|block| block.row == sector) else { return false };
+        let Some(block) = self.block(b, sector).filter(|block| block.row == sector) else { return false };
         for piece in block.pieces.iter().filter(|piece| piece.first_row == piece.first_column) {
             let part = &mut diagonal[piece.first_row..piece.first_row + piece.rows];
             match piece.matrix {

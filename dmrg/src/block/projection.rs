@@ -8,7 +8,7 @@ use super::environment::{BlockOperator, DenseBlock, Environment};
 use super::state::Isometry;
 use crate::error::DmrgError;
 use eigenforge_runtime::backend::{Backend, Operands};
-use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordStage};
+use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordStage, TwoStages};
 
 impl<B> Environment<B> {
     /// Projects the operators of the enlarged block onto the kept states. `identity` is the operator of the cut that is
@@ -70,8 +70,7 @@ impl<B> Environment<B> {
             }
             operators[b] = BlockOperator::Dense(list);
         }
-        let between = engine.run(&first, operands)?;
-        let data = engine.run(&second, operands.set(OperandSpace::Between, &between))?;
+        let data = engine.run_both(&TwoStages { first, second }, operands)?;
         Ok(Environment { sectors: kept.kept.clone(), operators, data })
     }
 }

@@ -351,7 +351,9 @@ pub(crate) fn weighted_stages<B>(
         for (index, sector) in wave.layout.sectors.iter().enumerate() {
             let Some(a) = operators.side_by_side(group, wave.block_sector(side, index)) else { continue };
             let (offset, vectors) = match side {
-                Side::Left => (a.onto_columns(&mut first, (sector.offset, sector.rows, sector.columns)), sector.columns),
+                Side::Left => {
+                    (a.onto_columns(&mut first, (sector.offset, sector.rows, sector.columns)), sector.columns)
+                }
                 Side::Right => (a.onto_rows(&mut first, sector.offset, sector.rows), sector.rows),
             };
             let (z, inner) = (abreast_at(offset, a.rows), a.count * vectors);
@@ -362,9 +364,8 @@ pub(crate) fn weighted_stages<B>(
     }
     let alone = |members: &&Vec<usize>| members.len() < 2 || members.iter().any(|b| weight(*b) != weight(members[0]));
     for b in operators.groups.iter().filter(alone).flatten().copied() {
-        let blocks = &operators.blocks[b];
         for (index, sector) in wave.layout.sectors.iter().enumerate() {
-            let Some(block) = &blocks[wave.block_sector(side, index)] else { continue };
+            let Some(block) = operators.block(b, wave.block_sector(side, index)) else { continue };
             let d = own.dimension(block.row);
             if block.row == block.column && is_multiple_of_identity(&block.pieces, d) {
                 continue;

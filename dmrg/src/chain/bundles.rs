@@ -5,8 +5,11 @@
 //!
 //! [`Assembly`]: eigenforge_runtime::records::Assembly
 
-use super::operator_sum::OperatorCut;
+use super::operator_sum::{Entry, OperatorCut};
+use super::terms::LocalOperators;
+use eigenforge_runtime::records::{AssemblyLists, IDENTITY};
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 /// The operators of a cut in groups.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,5 +34,99 @@ impl OperatorCut {
             operators.iter().enumerate().for_each(|(k, b)| places[*b] = (group, k));
         }
         Bundles { groups, places }
+    }
+}
+
+/// Which operators of a block the operators of block and site add up.
+pub(crate) struct BundleLists {
+    /// Of each group, for the states to · n + from of the site.
+    pub of_group: Vec<Vec<Vec<BundleList>>>,
+    /// What they say.
+    pub shared: Arc<AssemblyLists>,
+}
+
+/// The list of a group between two states of the site from one group of the block.
+#[derive(Clone, Copy)]
+pub(crate) struct BundleList {
+    /// The group of the block; `None` for its identity.
+    pub group: Option<usize>,
+    /// Its number.
+    pub first: usize,
+}
+
+/// The lists of each site, from the left and from the right, once they were made.
+#[derive(Clone, Default)]
+pub(crate) struct KnownLists(Arc<[Vec<OnceLock<BundleLists>>; 2]>);
+
+impl KnownLists {
+    /// None of so many sites.
+    pub(crate) fn of_sites(sites: usize) -> KnownLists {
+        let none = || (0..sites).map(|_| OnceLock::new()).collect();
+        KnownLists(Arc::new([none(), none()]))
+    }
+
+    /// Those of a site.
+    pub(crate) fn at(&self, from_left: bool, site: usize) -> &OnceLock<BundleLists> {
+        &self.0[usize::from(from_left)][site]
+    }
+}
+
+/// One entry of a list.
+struct Source {
+    group: usize,
+    states: usize,
+    from: Option<usize>,
+    k: usize,
+    number: u32,
+    coefficient: f64,
+}
+
+impl BundleLists {
+    /// From the table of a site of so many states; `ends` gives the operators of an entry at the block and behind the site, `is_identity`
+    /// says whether one of the block is its identity.
+    pub(crate) fn new(
+        ends: impl Fn(&Entry) -> (usize, usize),
+        (table, local): (&[Entry], &LocalOperators),
+        states: usize,
+        [bundles, behind]: [&Bundles; 2],
+        is_identity: impl Fn(usize) -> bool,
+    ) -> BundleLists {
+        let mut found: Vec<Source> = Vec::with_capacity(2 * table.len());
+        let mut elements: Vec<Option<Vec<(usize, usize, f64)>>> = vec![None; local.len()];
+        for entry in table {
+            let (inner, outer) = ends(entry);
+            let ((group, k), (from, number)) = (bundles.places[outer], behind.places[inner]);
+            let (from, number) = if is_identity(inner) { (None, IDENTITY) } else { (Some(from), number as u32) };
+            // The identity has one number on sites of any dimension.
+            let of = elements[entry.operator].get_or_insert_with(|| match entry.operator {
+                0 => (0..states).map(|state| (state, state, 1.0)).collect(),
+                operator => local.get(operator).matrix.nonzeros(),
+            });
+            found.extend(of.iter().map(|(to, column, value)| Source {
+                group,
+                states: to * states + column,
+                from,
+                k,
+                number,
+                coefficient: entry.coefficient * value,
+            }));
+        }
+        let place = |source: &Source| (source.group, source.states, source.from);
+        found.sort_unstable_by_key(|source| (place(source), source.k, source.number));
+        let mut of_group = vec![vec![Vec::new(); states * states]; bundles.groups.len()];
+        let mut lists = AssemblyLists::default();
+        for list in found.chunk_by(|a, b| place(a) == place(b)) {
+            let Source { group, states, from, .. } = list[0];
+            of_group[group][states].push(BundleList { group: from, first: lists.starts.len() });
+            let mut rest = list.iter().peekable();
+            for k in 0..bundles.groups[group].len() {
+                lists.starts.push(lists.entries.len() as u32);
+                while let Some(source) = rest.next_if(|source| source.k == k) {
+                    lists.entries.push((source.number, source.coefficient));
+                }
+            }
+            lists.starts.push(lists.entries.len() as u32);
+        }
+        BundleLists { of_group, shared: Arc::new(lists) }
     }
 }

@@ -27,12 +27,8 @@ pub enum SuperblockForm {
 
 impl SuperblockForm {
     /// All of them.
-    pub const ALL: [SuperblockForm; 4] = [
-        SuperblockForm::Planned,
-        SuperblockForm::LeftRight,
-        SuperblockForm::FourParts,
-        SuperblockForm::Bundled,
-    ];
+    pub const ALL: [SuperblockForm; 4] =
+        [SuperblockForm::Planned, SuperblockForm::LeftRight, SuperblockForm::FourParts, SuperblockForm::Bundled];
 
     /// That of a chain's runs.
     pub(crate) fn of(sum: &OperatorSum) -> SuperblockForm {

@@ -23,6 +23,7 @@ pub(super) mod units;
 
 use crate::MOST_SITES;
 use crate::error::DmrgError;
+use bundles::KnownLists;
 use charges::Charges;
 use eigenforge_core::basis::Sector;
 use eigenforge_core::operator::{Carrier, Charge, Factor, Gauge, Operator, OperatorError, SiteKind};
@@ -70,6 +71,8 @@ pub struct Chain {
     pub gauge: Option<Gauge>,
     /// How H x of a bond is written as products.
     pub(crate) superblock: SuperblockForm,
+    /// What operators side by side add up, site by site.
+    pub(crate) lists: KnownLists,
     /// Ways in which the definition may differ from what was meant ([`Operator::warnings`]).
     pub warnings: Vec<String>,
 }
@@ -179,6 +182,7 @@ impl Chain {
             order,
             gauge,
             superblock,
+            lists: KnownLists::of_sites(sites),
             warnings,
         })
     }
@@ -272,6 +276,7 @@ impl Chain {
             order: self.order.clone(),
             gauge: self.gauge.clone(),
             superblock: self.superblock,
+            lists: KnownLists::of_sites(self.sites),
             warnings: Vec::new(),
         })
     }

@@ -87,7 +87,7 @@ impl<B> Narrower<'_, B> {
                     let BlockOperator::Dense(before) = &self.block.operators[*b] else {
                         return Environment::project(engine, enlarged, operands, states, identity);
                     };
-                    let Some(block) = &enlarged.blocks[*b][column] else { continue };
+                    let Some(block) = enlarged.block(*b, column) else { continue };
                     let held = before
                         .iter()
                         .find(|dense| Some(dense.row) == to.old_sector && Some(dense.column) == from.old_sector);
@@ -95,8 +95,8 @@ impl<B> Narrower<'_, B> {
                         .map(|held| copy(plain(old_space, held.offset, held.stride), [to.old, from.old]))
                         .into_iter()
                         .collect();
-                    records.extend(new_columns(block, &to, &from, &mut first));
-                    records.extend(new_rows(block, &to, &from, &mut first));
+                    records.extend(new_columns(&block, &to, &from, &mut first));
+                    records.extend(new_rows(&block, &to, &from, &mut first));
                     // A record's first element is given in a matrix of `rows` rows.
                     let placed = |record: Record| {
                         let (row, column) = (record.first % rows, record.first / rows);

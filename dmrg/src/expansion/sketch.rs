@@ -22,6 +22,7 @@ use crate::engine::Engine;
 use crate::error::DmrgError;
 use eigenforge_runtime::backend::Operands;
 use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordStage};
+use std::borrow::Cow;
 
 /// Random rows for each state that is wanted, and for each sector besides.
 const ROWS: f64 = 1.25;
@@ -111,8 +112,8 @@ pub(super) fn transpose_piece(piece: &Piece) -> Piece {
 /// A term of Hψ between two sectors of the far block.
 struct SketchTerm<'a> {
     /// Its operators on the near and the far block.
-    a: &'a OperatorBlock,
-    b: &'a OperatorBlock,
+    a: Cow<'a, OperatorBlock>,
+    b: Cow<'a, OperatorBlock>,
     /// C: first element, rows and columns of its sector.
     centre: (usize, usize, usize),
     /// V of the sector.
@@ -165,8 +166,10 @@ impl<B> Sketching<'_, B> {
                 Side::Right => (pair.right, pair.left),
             };
             let Some(states) = kept_of(kept) else { continue };
-            for (of_near, of_far) in self.operators.blocks.iter().zip(&self.far_operators.blocks) {
-                let (Some(a), Some(b)) = (&of_near[near], &of_far[states.enlarged_sector]) else { continue };
+            for operator in 0..self.operators.blocks.len() {
+                let near = self.operators.block(operator, near);
+                let far = self.far_operators.block(operator, states.enlarged_sector);
+                let (Some(a), Some(b)) = (near, far) else { continue };
                 let Some(target) = target_of[a.row].filter(|target| blocks[*target].sector == b.row) else { continue };
                 let d = self.far.sectors.dimension(b.column);
                 if b.row != b.column || !is_multiple_of_identity(&b.pieces, d) {

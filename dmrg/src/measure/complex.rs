@@ -76,6 +76,7 @@ impl<B> PhaseBlock<B> {
             behind: &neutral(2),
             cut: &neutral(2),
             form: SuperblockForm::Planned,
+            lists: None,
         };
         let operators = enlarging.operators(engine, &of_left)?;
         let operands =

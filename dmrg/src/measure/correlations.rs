@@ -89,7 +89,7 @@ impl<'p, B> Correlator<'p, B> {
         // Of no use where operators do not stand side by side.
         let behind = cut;
         let (side, form) = (Side::Left, SuperblockForm::Planned);
-        let left = Enlarging { side, block: &self.left, table, operators, enlarged, behind, cut, form };
+        let left = Enlarging { side, block: &self.left, table, operators, enlarged, behind, cut, form, lists: None };
         left.operators(engine, &of_left)
     }
 
@@ -159,5 +159,5 @@ fn identities(sectors: &Sectors) -> EnlargedOperators<()> {
         Some(OperatorBlock { row: q, column: q, pieces: vec![piece] })
     };
     let blocks = vec![(0..sectors.len()).map(block).collect()];
-    EnlargedOperators { blocks, groups: vec![vec![0]], sums: (), summed: 0 }
+    EnlargedOperators { blocks, groups: vec![vec![0]], places: vec![(0, 0)], sums: (), summed: 0 }
 }

@@ -162,7 +162,7 @@ impl<B> GrownRows<B> {
         let mut outs: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
         for block in &self.blocks {
             let Some(k) = ket.iter().find(|k| k.states == block.states) else { continue };
-            let Some(to) = &operators.blocks[block.operator][k.enlarged] else { continue };
+            let Some(to) = operators.block(block.operator, k.enlarged) else { continue };
             let x = first.push(
                 block.height * k.rows,
                 vec![product(block.operand(0, false), k.transpose(0), k.columns, block.height, k.rows)],

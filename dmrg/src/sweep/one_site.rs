@@ -110,7 +110,8 @@ impl<E: Engine> Sweeper<'_, E> {
             _ => SuperblockForm::Planned,
         };
         let widths = vec![1; enlarged.sectors.len()];
-        Enlarging { side, block, table: &table, operators, enlarged, behind: cut, cut, form }.operators(&self.engine, &widths)
+        Enlarging { side, block, table: &table, operators, enlarged, behind: cut, cut, form, lists: None }
+            .operators(&self.engine, &widths)
     }
 
     /// The block that a site joins, in the states that stay of both.

@@ -4,7 +4,7 @@
 //! method are reserved for as many vectors as the plan allows, so that memory use does not depend on how many products a
 //! solve takes.
 
-use super::host::{HostBackend, assembled, output, slices};
+use super::host::{HostBackend, assembled, output, output_of_both, slices};
 use super::{Backend, Operands};
 use crate::dense::long_vectors::dot;
 use crate::device::Device;
@@ -77,12 +77,19 @@ impl Backend for BoundedHostBackend {
 
     fn run(&self, stage: &RecordStage, operands: Operands<'_, HostBuffer>) -> Result<HostBuffer, BackendError> {
         self.memory.make_room(bytes(stage.length))?;
-        self.memory.buffer(output(stage, operands))
+        self.memory.buffer(output(stage, operands, self.memory.vector(stage.length)))
+    }
+
+    fn run_both(&self, stages: &TwoStages, operands: Operands<'_, HostBuffer>) -> Result<HostBuffer, BackendError> {
+        let elements = stages.second.length + stages.scratch();
+        self.memory.make_room(bytes(elements))?;
+        self.memory.ledger().touch(bytes(elements));
+        self.memory.buffer(output_of_both(stages, operands, self.memory.vector(stages.second.length)))
     }
 
     fn assemble(&self, assembly: &Assembly, source: &HostBuffer) -> Result<HostBuffer, BackendError> {
         self.memory.make_room(bytes(assembly.length))?;
-        self.memory.buffer(assembled(assembly, source))
+        self.memory.buffer(assembled(assembly, source, self.memory.vector(assembly.length)))
     }
 
     fn dot(&self, x: &HostBuffer, y: &HostBuffer) -> Result<f64, BackendError> {

@@ -22,16 +22,28 @@ pub fn slices<'a, B: Deref<Target = [f64]>>(operands: Operands<'a, B>) -> Buffer
     SPACE_LIST.into_iter().fold(Buffers::default(), with)
 }
 
-/// The output of a stage.
-pub(super) fn output<B: Deref<Target = [f64]>>(stage: &RecordStage, operands: Operands<'_, B>) -> Vec<f64> {
-    let mut output = vec![0.0; stage.length];
+/// The output of a stage, in a vector of its length with any values.
+pub(super) fn output<B: Deref<Target = [f64]>>(
+    stage: &RecordStage,
+    operands: Operands<'_, B>,
+    mut output: Vec<f64>,
+) -> Vec<f64> {
     records::run(stage, slices(operands), &mut output);
     output
 }
 
-/// Matrices side by side.
-pub(super) fn assembled(assembly: &Assembly, source: &[f64]) -> Vec<f64> {
-    let mut output = vec![0.0; assembly.length];
+/// The same of two stages.
+pub(super) fn output_of_both<B: Deref<Target = [f64]>>(
+    stages: &TwoStages,
+    operands: Operands<'_, B>,
+    mut output: Vec<f64>,
+) -> Vec<f64> {
+    stages.run(slices(operands), &mut Vec::new(), &mut output);
+    output
+}
+
+/// The same of matrices side by side.
+pub(super) fn assembled(assembly: &Assembly, source: &[f64], mut output: Vec<f64>) -> Vec<f64> {
     assembly.run(source, &mut output);
     output
 }
@@ -107,11 +119,15 @@ impl Backend for HostBackend {
     }
 
     fn run(&self, stage: &RecordStage, operands: Operands<'_, Vec<f64>>) -> Result<Vec<f64>, BackendError> {
-        Ok(output(stage, operands))
+        Ok(output(stage, operands, vec![0.0; stage.length]))
+    }
+
+    fn run_both(&self, stages: &TwoStages, operands: Operands<'_, Vec<f64>>) -> Result<Vec<f64>, BackendError> {
+        Ok(output_of_both(stages, operands, vec![0.0; stages.second.length]))
     }
 
     fn assemble(&self, assembly: &Assembly, source: &Vec<f64>) -> Result<Vec<f64>, BackendError> {
-        Ok(assembled(assembly, source))
+        Ok(assembled(assembly, source, vec![0.0; assembly.length]))
     }
 
     fn dot(&self, x: &Vec<f64>, y: &Vec<f64>) -> Result<f64, BackendError> {

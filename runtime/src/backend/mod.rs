@@ -98,6 +98,15 @@ pub trait Backend {
     /// The device fails.
     fn run(&self, stage: &RecordStage, operands: Operands<'_, Self::Buffer>) -> Result<Self::Buffer, BackendError>;
 
+    /// Runs two stages, of which the second reads what the first writes.
+    ///
+    /// # Errors
+    /// The device fails.
+    fn run_both(&self, stages: &TwoStages, operands: Operands<'_, Self::Buffer>) -> Result<Self::Buffer, BackendError> {
+        let between = self.run(&stages.first, operands)?;
+        self.run(&stages.second, operands.set(OperandSpace::Between, &between))
+    }
+
     /// Matrices side by side from those of `source`, the buffer of a block's operators.
     ///
     /// # Errors
@@ -120,9 +129,7 @@ pub trait Backend {
         operands: Operands<'_, Self::Buffer>,
         x: &Self::Buffer,
     ) -> Result<f64, BackendError> {
-        let operands = operands.set(OperandSpace::Input, x);
-        let between = self.run(&product.first, operands)?;
-        let y = self.run(&product.second, operands.set(OperandSpace::Between, &between))?;
+        let y = self.run_both(product, operands.set(OperandSpace::Input, x))?;
         self.dot(x, &y)
     }
 

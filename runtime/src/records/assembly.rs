@@ -8,6 +8,7 @@
 //! matrices of the source and of the identity; which ones says a [term](AssemblyTerm) by a list that many parts share.
 
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// The number of a source matrix that means the identity.
 pub const IDENTITY: u32 = u32::MAX;
@@ -40,6 +41,15 @@ pub struct AssemblyTerm {
     pub list: usize,
 }
 
+/// Lists of source matrices, the same for blocks of all sizes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AssemblyLists {
+    /// First entries of the matrices of all lists.
+    pub starts: Vec<u32>,
+    /// Number of a source matrix, or [`IDENTITY`], and its coefficient.
+    pub entries: Vec<(u32, f64)>,
+}
+
 /// Blocks of matrices side by side, one behind the other in one buffer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Assembly {
@@ -49,10 +59,8 @@ pub struct Assembly {
     pub parts: Vec<AssembledPart>,
     /// Their terms.
     pub terms: Vec<AssemblyTerm>,
-    /// First entries of the matrices of all lists.
-    pub starts: Vec<u32>,
-    /// Number of a source matrix, or [`IDENTITY`], and its coefficient.
-    pub entries: Vec<(u32, f64)>,
+    /// What the terms' lists say.
+    pub lists: Arc<AssemblyLists>,
     /// Elements of the output.
     pub length: usize,
 }
@@ -83,8 +91,8 @@ impl Assembly {
         }
         for term in &self.terms[first..first + terms] {
             for k in 0..count {
-                let [from, to] = [0, 1].map(|next| self.starts[term.list + k + next] as usize);
-                for (matrix, coefficient) in &self.entries[from..to] {
+                let [from, to] = [0, 1].map(|next| self.lists.starts[term.list + k + next] as usize);
+                for (matrix, coefficient) in &self.lists.entries[from..to] {
                     for column in 0..columns {
                         let to = &mut output[height * (k + count * column)..][..rows];
                         if *matrix == IDENTITY {

@@ -26,7 +26,7 @@ mod split;
 mod stages;
 mod strategy;
 
-pub use assembly::{AssembledPart, Assembly, AssemblyTerm, IDENTITY};
+pub use assembly::{AssembledPart, Assembly, AssemblyLists, AssemblyTerm, IDENTITY};
 pub(crate) use cards::{CardShare, CardShares};
 #[doc(hidden)]
 pub use split::CpuShare;
@@ -199,15 +199,7 @@ const SEQUENTIAL_FLOPS: f64 = 2e5;
 /// Runs a stage on the CPU: every block of the output is the sum of its group's records; everything else is zero.
 pub fn run(stage: &RecordStage, buffers: Buffers<'_>, output: &mut [f64]) {
     let mut tasks = Vec::with_capacity(stage.groups.len());
-    let (mut rest, mut at) = (output, 0);
-    for group in &stage.groups {
-        let (gap, from_here) = rest.split_at_mut(group.offset - at);
-        gap.fill(0.0);
-        let (block, behind) = from_here.split_at_mut(group.length);
-        tasks.push((group, block));
-        (rest, at) = (behind, group.offset + group.length);
-    }
-    rest.fill(0.0);
+    each_block(stage, output, |group, block| tasks.push((group, block)));
     let add = |(group, block): (&RecordGroup, &mut [f64])| {
         block.fill(0.0);
         group.records.iter().for_each(|r| r.add(buffers, block));
@@ -217,6 +209,23 @@ pub fn run(stage: &RecordStage, buffers: Buffers<'_>, output: &mut [f64]) {
     } else {
         tasks.into_par_iter().with_max_len(1).for_each(add);
     }
+}
+
+/// Visits the blocks of the output; what lies between them becomes zero.
+fn each_block<'s, 'o>(
+    stage: &'s RecordStage,
+    output: &'o mut [f64],
+    mut visit: impl FnMut(&'s RecordGroup, &'o mut [f64]),
+) {
+    let (mut rest, mut at) = (output, 0);
+    for group in &stage.groups {
+        let (gap, from_here) = rest.split_at_mut(group.offset - at);
+        gap.fill(0.0);
+        let (block, behind) = from_here.split_at_mut(group.length);
+        visit(group, block);
+        (rest, at) = (behind, group.offset + group.length);
+    }
+    rest.fill(0.0);
 }
 
 impl Record {

@@ -8,8 +8,8 @@ use crate::error::BackendError;
 use std::borrow::Cow;
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// The memory that buffers share.
 pub(crate) struct HostMemory {
@@ -19,7 +19,14 @@ pub(crate) struct HostMemory {
     ledger: Arc<Ledger>,
     evictable: EvictionQueue<Residency>,
     store: Arc<SpillStore<Vec<f64>>>,
+    /// Large vectors that were dropped, counted until they are given back: fresh pages cost as much as what is computed in them.
+    spare: Mutex<Vec<Vec<f64>>>,
 }
+
+/// Most vectors that are kept for reuse.
+const SPARE: usize = 3;
+/// Least elements of one, 16 MiB.
+const LEAST_SPARE: usize = 1 << 21;
 
 /// A buffer in host memory or on disk.
 pub struct HostBuffer {
@@ -40,7 +47,7 @@ impl HostMemory {
         let ledger = Arc::<Ledger>::default();
         let store = SpillStore::new(ledger.clone(), 0, scratch, |len| Ok(vec![0.0; len]));
         let (evictable_limit, evictable) = (AtomicU64::new(limit), EvictionQueue::default());
-        Arc::new(HostMemory { limit, evictable_limit, ledger, evictable, store })
+        Arc::new(HostMemory { limit, evictable_limit, ledger, evictable, store, spare: Mutex::default() })
     }
 
     /// The limit in bytes.
@@ -63,6 +70,33 @@ impl HostMemory {
         self.evictable_limit.store(self.limit.saturating_sub(step), Ordering::Relaxed);
     }
 
+    /// A vector of `len` elements with any values, from the pages of one that was dropped where one is long.
+    pub(crate) fn vector(&self, len: usize) -> Vec<f64> {
+        let mut spare = locked(&self.spare);
+        let nearest = (0..spare.len()).min_by_key(|at| spare[*at].len().abs_diff(len));
+        let Some(at) = nearest.filter(|_| len >= LEAST_SPARE) else { return vec![0.0; len] };
+        let mut vector = spare.swap_remove(at);
+        self.ledger.give_back(bytes(vector.len()));
+        // The allocator moves pages of vectors as long as these, and copies nothing.
+        vector.resize(len, 0.0);
+        vector.shrink_to_fit();
+        vector
+    }
+
+    /// Keeps a large vector that is no longer needed for reuse; gives back the bytes of one that is not kept.
+    fn drop_vector(&self, vector: Vec<f64>) {
+        let mut spare = locked(&self.spare);
+        if vector.len() >= LEAST_SPARE {
+            spare.push(vector);
+            if spare.len() > SPARE {
+                spare.sort_by_key(|vector| std::cmp::Reverse(vector.len()));
+                spare.pop().into_iter().for_each(|shortest| self.ledger.give_back(bytes(shortest.len())));
+            }
+        } else {
+            self.ledger.give_back(bytes(vector.len()));
+        }
+    }
+
     /// Wraps numbers as a counted buffer; evicts others to make room.
     pub(crate) fn buffer(self: &Arc<HostMemory>, values: Vec<f64>) -> Result<HostBuffer, BackendError> {
         self.make_room(bytes(values.len()))?;
@@ -73,6 +107,11 @@ impl HostMemory {
     /// Evicts buffers until `bytes` more bytes fit, or nothing evictable is left.
     pub(crate) fn make_room(&self, bytes: u64) -> Result<(), BackendError> {
         while self.ledger.used().saturating_add(bytes) > self.limit {
+            let spare = locked(&self.spare).pop();
+            if let Some(vector) = spare {
+                self.ledger.give_back(super::bytes(vector.len()));
+                continue;
+            }
             match self.evictable.first(|place| self.evict(place)) {
                 Some(written) => written.and_then(|_| self.store.settle())?,
                 None => return self.store.settle(),
@@ -165,13 +204,13 @@ impl Deref for HostBuffer {
 impl Drop for HostBuffer {
     fn drop(&mut self) {
         let here = match self.slot.take() {
-            Slot::InUse(values) => values.len(),
+            Slot::InUse(values) => Some(values),
             Slot::Evictable(place) => match std::mem::replace(&mut *locked(&place), Residency::Lost) {
-                Residency::InMemory(values) => values.len(),
-                Residency::OnDisk(_) | Residency::Lost => 0,
+                Residency::InMemory(values) => Some(values),
+                Residency::OnDisk(_) | Residency::Lost => None,
             },
-            Slot::Taken => 0,
+            Slot::Taken => None,
         };
-        self.memory.ledger.give_back(bytes(here));
+        here.into_iter().for_each(|values| self.memory.drop_vector(values));
     }
 }

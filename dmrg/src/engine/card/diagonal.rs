@@ -28,7 +28,7 @@ fn columns<B>(
 ) -> Columns {
     let mut records = Vec::new();
     for (column, operator) in both.iter().enumerate() {
-        let Some(block) = &operators.blocks[*operator][sector] else { continue };
+        let Some(block) = operators.block(*operator, sector) else { continue };
         for piece in block.pieces.iter().filter(|piece| piece.first_row == piece.first_column) {
             let along = |space, offset, stride| Operand { space, offset, stride, transposed: true };
             let a = match piece.matrix {
@@ -55,13 +55,10 @@ pub(crate) fn stages<B>(
     layout: &WaveLayout,
 ) -> (RecordStage, RecordStage, usize) {
     let (mut first, mut second) = (RecordStage::default(), RecordStage { groups: Vec::new(), length: layout.length });
-    let onto_itself = |side: &EnlargedOperators<B>, operator: usize, sector: usize| {
-        side.blocks[operator][sector].as_ref().is_some_and(|block| block.row == sector)
-    };
     let mut longest = 0;
     for sector in &layout.sectors {
         let both: Vec<usize> = (0..left.blocks.len())
-            .filter(|b| onto_itself(left, *b, sector.left) && onto_itself(right, *b, sector.right))
+            .filter(|b| left.maps_to_itself(*b, sector.left) && right.maps_to_itself(*b, sector.right))
             .collect();
         longest = longest.max(sector.rows).max(sector.columns);
         let mut records = Vec::new();

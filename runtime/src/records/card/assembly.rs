@@ -11,6 +11,8 @@ pub(crate) struct Assembling {
     kernel: Kernel,
     plan: OperatorAssemblyPlan,
     tables: Tables,
+    /// In place of the operators of an empty block.
+    nothing: Vector<f64>,
 }
 
 /// A number for the table.
@@ -42,7 +44,8 @@ impl Assembling {
     /// The compiler is missing.
     pub(crate) fn new(device: &Device) -> Result<Assembling, DeviceError> {
         let plan = OperatorAssemblyPlan::new(super::FAMILY);
-        Ok(Assembling { kernel: device.compile(&plan.text()?)?, plan, tables: Tables::new(device) })
+        let (kernel, tables, nothing) = (device.compile(&plan.text()?)?, Tables::new(device), device.zeros(1)?);
+        Ok(Assembling { kernel, plan, tables, nothing })
     }
 
     /// Queues the sums; every element of the output is set.
@@ -58,7 +61,7 @@ impl Assembling {
         if assembly.parts.is_empty() {
             return Ok(());
         }
-        let lists = assembly.starts.len().div_ceil(2) + 2 * assembly.entries.len();
+        let lists = assembly.lists.starts.len().div_ceil(2) + 2 * assembly.lists.entries.len();
         let parts = PartWords::WORDS * assembly.parts.len() + TermWords::WORDS * assembly.terms.len();
         let mut words = Vec::with_capacity(parts + lists);
         for part in &assembly.parts {
@@ -70,15 +73,16 @@ impl Assembling {
         }
         let starts_first = words.len();
         let halves = |two: &[u32]| u64::from(two[0]) | two.get(1).map_or(0, |high| u64::from(*high) << 32);
-        words.extend(assembly.starts.chunks(2).map(halves));
+        words.extend(assembly.lists.starts.chunks(2).map(halves));
         let entries_first = words.len();
-        words.extend(assembly.entries.iter().flat_map(|(number, coefficient)| {
-            [u64::from(*number), coefficient.to_bits()]
-        }));
+        words.extend(
+            assembly.lists.entries.iter().flat_map(|(number, coefficient)| [u64::from(*number), coefficient.to_bits()]),
+        );
         let of_term = |part: &AssembledPart| -> usize {
             let most = |term: &AssemblyTerm| term.first + part.rows * part.columns * term.count;
             assembly.terms[part.terms.0..][..part.terms.1].iter().map(most).max().unwrap_or(0)
         };
+        let source = if source.is_empty() { &self.nothing } else { source };
         let source_end = assembly.parts.iter().map(of_term).max().unwrap_or(0);
         let (output_end, parts) = (assembly.length as u64, assembly.parts.len() as u64);
         let sizes = AssemblySizes { source: source_end as u64, output: output_end, words: words.len() as u64, parts };
