@@ -7,7 +7,7 @@ use eigenforge_templates::ci::{
     StringTableCounts, grouped, slab_groups,
 };
 use eigenforge_templates::column_copies::{ColumnCopiesPlan, CopiedColumns, CopyDirection};
-use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, StreamedProductsPlan};
+use eigenforge_templates::dmrg::{GroupedProductsPlan, MatrixCopiesPlan, OperatorAssemblyPlan, StreamedProductsPlan};
 use eigenforge_templates::exact::*;
 use eigenforge_templates::launch::{Number, Parameter};
 use eigenforge_templates::signature::Signature;
@@ -647,6 +647,12 @@ fn grouped_products() {
     }
     let refused = GroupedProductsPlan { step: 5, ..GroupedProductsPlan::new("dmrg") }.check().unwrap_err().to_string();
     assert!(refused.contains("step = 5"), "{refused}");
+}
+
+#[test]
+fn operator_assembly() {
+    let text = complete_text(OperatorAssemblyPlan::new("dmrg").text());
+    assert!(text.text.contains("THREADS = 128;"), "{}", text.text);
 }
 
 #[test]

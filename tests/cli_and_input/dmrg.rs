@@ -281,11 +281,12 @@ fn inspect_compiles_the_texts_of_a_chain_for_any_architecture() {
     let inspect = |more: &[&str]| run(&[&["inspect", &input], more].concat());
     let output = inspect(&["--stage", "resources"]);
     let text = stdout(&output);
-    assert_eq!(text.matches("// ======== dmrg_").count(), 6, "{text}{}", stderr(&output));
+    assert_eq!(text.matches("// ======== dmrg_").count(), 7, "{text}{}", stderr(&output));
     for kernel in [
         "grouped_products",
         "streamed_products",
         "matrix_copies",
+        "operator_assembly",
         "corrected",
         "appended",
         "reduced",
@@ -324,7 +325,7 @@ fn inspect_compiles_the_texts_of_a_chain_for_any_architecture() {
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
 }
 
-/// The five texts are written; an edited one runs in the simulator in place of the generated one, and the report says so.
+/// The texts are written; an edited one runs in the simulator in place of the generated one, and the report says so.
 #[test]
 fn the_kernels_are_dumped_edited_and_run() {
     let folder = tempfile::tempdir().unwrap();
@@ -335,8 +336,9 @@ fn the_kernels_are_dumped_edited_and_run() {
     assert!(stdout(&one).contains("dmrg_davidson.cu") && !stdout(&one).contains("products"), "{}", stdout(&one));
     assert_eq!(dump(&[]).status.code(), Some(0));
     let named = |stem: &str| edits.join(format!("dmrg_{stem}.cu"));
-    for stem in ["davidson", "eigenpairs", "grouped_products", "matrix_copies", "pivoted_cholesky", "streamed_products"]
-    {
+    let stems =
+        ["davidson", "eigenpairs", "grouped_products", "matrix_copies", "operator_assembly", "pivoted_cholesky"];
+    for stem in stems.into_iter().chain(["streamed_products"]) {
         assert!(named(stem).exists() && named(stem).with_extension("ron").exists(), "{stem}");
     }
     let unknown = dump(&["--kernel", "nonesuch"]);

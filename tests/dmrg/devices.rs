@@ -2,13 +2,16 @@
 //! saved by one engine and taken up by the other. Without a card the kernels' texts run in the simulator, on chains that it can do.
 
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{BasisChoice, Chain, Checkpoint, DmrgResult, Options, Sweeper, TextChoice, run, run_on};
+use eigenforge::dmrg::{
+    BasisChoice, Chain, Checkpoint, DmrgResult, Options, SuperblockForm, Sweeper, TextChoice, UpdateChoice, run, run_on,
+};
 use eigenforge::models;
 use eigenforge::prelude::*;
 use eigenforge::runtime::Checks;
 use eigenforge::runtime::backend::DeviceBackend;
 use eigenforge::runtime::records::{CpuShare, Strategy};
 use eigenforge::runtime::residency::MemoryLimits;
+use eigenforge::runtime::seeded;
 use eigenforge::runtime::simulate::Schedule;
 use eigenforge::runtime::testing::{card_or_simulated, card_or_skip, simulated};
 
@@ -61,6 +64,28 @@ fn small_chains_with_noise_and_without_in_the_simulator_or_on_a_card() {
     let options =
         Options { states: vec![4, 8], sweeps: 2, noise: Some(vec![1e-4]), tolerance: 1e-8, ..Options::default() };
     agree(&device, &heisenberg(4, 1), Sector::Spins { two_sz: 0 }, &options);
+}
+
+/// Operators that stand side by side, of spins that all pairs couple, with noise and by both updates. The name has compute-sanitizer run it.
+#[test]
+fn memcheck_operators_side_by_side_on_a_card() {
+    let Some(device) = card_or_simulated(Schedule::Forward) else { return };
+    let sites = 6;
+    let pairs: Vec<(usize, usize, f64)> = (0..sites).flat_map(|i| (i + 1..sites).map(move |j| (i, j, 1.0))).collect();
+    let lattice = Lattice::from_edges(sites, &pairs).unwrap();
+    let [along, across] = [7, 8].map(|seed| seeded::vector(pairs.len(), seed));
+    let model = models::xxz(&lattice, &along, &across, &[0.1; 6], &[0.0; 6]);
+    let chain = Chain::new(&model, Sector::Spins { two_sz: 0 }, None).unwrap();
+    let chain = chain.with_superblock(SuperblockForm::Bundled);
+    for update in [UpdateChoice::TwoSite, UpdateChoice::Expanding] {
+        let noise = Some(vec![1e-4]);
+        let options = Options { states: vec![4], sweeps: 2, noise, tolerance: 1e-8, update, ..Options::default() };
+        let (expected, found) = (run(&chain, &options, None, |_| {}).unwrap(), solve(&device, &chain, &options));
+        assert!((found.energy - expected.energy).abs() < 1e-9, "{} is not {}", found.energy, expected.energy);
+        let [a, b] = [&found, &expected].map(|found| found.variance.unwrap());
+        assert!((a - b).abs() < 1e-8, "{a} is not {b}");
+        assert!(device.kernels_used().iter().any(|kernel| kernel.name.contains("operator_assembly")));
+    }
 }
 
 /// Davidson's sweeps with a text for the chain's settled bonds: the same bits as with that for every chain, for every structure of charges,

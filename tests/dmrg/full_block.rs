@@ -1,7 +1,7 @@
 //! Blocks that keep all their states: the paper's list of records against the planned one, and its counts.
 
 use eigenforge::basis::Sector;
-use eigenforge::dmrg::{Chain, Options, SuperblockForm};
+use eigenforge::dmrg::{Chain, Options, SuperblockForm, UpdateChoice};
 use eigenforge::lattice::Lattice;
 use eigenforge::models;
 use eigenforge::runtime::seeded;
@@ -30,11 +30,11 @@ fn the_paper_s_list_and_the_planned_one_are_the_same_product() {
     for of_size in [|| heisenberg(10), || hubbard(6)] {
         let in_form = |form| FullBond::new(&of_size().with_superblock(form)).unwrap().projection().unwrap();
         let (faithful, planned) = (in_form(SuperblockForm::LeftRight), in_form(SuperblockForm::Planned));
-        let parts = in_form(SuperblockForm::FourParts);
+        let (parts, together) = (in_form(SuperblockForm::FourParts), in_form(SuperblockForm::Bundled));
         let x = seeded::vector(planned.superblock.second.length, 5);
         assert_eq!(faithful.superblock.second.length, x.len());
         let expected = product(&planned, &x);
-        for form in [&faithful, &parts] {
+        for form in [&faithful, &parts, &together] {
             for (found, expected) in product(form, &x).iter().zip(&expected) {
                 assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
             }
@@ -57,8 +57,8 @@ fn solves_by_every_form_have_the_same_energy() {
             let flops: f64 = found.sweeps.iter().map(|sweep| sweep.flops / sweep.products as f64).sum();
             (found.energy, found.variance.unwrap(), flops)
         });
-        let [planned, list, parts] = found;
-        for other in [list, parts] {
+        let [planned, list, parts, together] = found;
+        for other in [list, parts, together] {
             assert!((other.0 - planned.0).abs() < 1e-8 * planned.0.abs(), "{found:?}");
             assert!((other.1 - planned.1).abs() < 1e-3 * planned.1, "{found:?}");
             assert!((other.2 / planned.2 - 1.0).abs() > 0.05, "{found:?}");
@@ -97,5 +97,53 @@ fn identities_are_detected_at_4096_states() {
     for (chain, least, most) in [(heisenberg(26), 6.0e10, 6.1e10), (hubbard(14), 3e10, 4.42e10)] {
         let flops = FullBond::new(&chain).unwrap().projection().unwrap().superblock.flops();
         assert!((least..most).contains(&flops), "{flops:e} is not from {least:e} to {most:e}");
+    }
+}
+
+/// Spins that all pairs couple: eight operators and more of each change of charges stand side by side.
+fn all_pairs(sites: usize) -> Chain {
+    let pairs: Vec<(usize, usize, f64)> = (0..sites).flat_map(|i| (i + 1..sites).map(move |j| (i, j, 1.0))).collect();
+    let lattice = Lattice::from_edges(sites, &pairs).unwrap();
+    let [along, across, field] =
+        [(pairs.len(), 7), (pairs.len(), 8), (sites, 9)].map(|(n, seed)| seeded::vector(n, seed));
+    let model = models::xxz(&lattice, &along, &across, &field, &vec![0.0; sites]);
+    Chain::new(&model, Sector::Spins { two_sz: 0 }, None).unwrap()
+}
+
+/// Couplings that nothing orders: every form is the same product, and runs with noise, by both updates, find the same levels and variances.
+#[test]
+fn operators_side_by_side_are_those_one_by_one() {
+    let in_form = |form| FullBond::new(&all_pairs(10).with_superblock(form)).unwrap().projection().unwrap();
+    let (planned, together) = (in_form(SuperblockForm::Planned), in_form(SuperblockForm::Bundled));
+    let products = |of: &Projection| of.superblock.first.counts().0 + of.superblock.second.counts().0;
+    assert!(3 * products(&together) < products(&planned), "{} {}", products(&together), products(&planned));
+    let x = seeded::vector(planned.superblock.second.length, 5);
+    for (found, expected) in product(&together, &x).iter().zip(product(&planned, &x)) {
+        assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
+    }
+    for update in [UpdateChoice::TwoSite, UpdateChoice::Expanding] {
+        let [planned, together] = [SuperblockForm::Planned, SuperblockForm::Bundled].map(|form| {
+            let noise = Some(vec![1e-3, 1e-4]);
+            let options = Options {
+                states: vec![8, 16],
+                sweeps: 12,
+                improvement: 0.0,
+                targets: 2,
+                update,
+                noise,
+                ..Options::default()
+            };
+            let chain = all_pairs(12).with_superblock(form);
+            eigenforge::dmrg::run(&chain, &Options { check: false, ..options }, None, |_| {}).unwrap()
+        });
+        let size = planned.energy.abs();
+        assert!(
+            (planned.energy - together.energy).abs() < 1e-7 * size,
+            "{update:?}: {} {}",
+            planned.energy,
+            together.energy
+        );
+        let [a, b] = [&planned, &together].map(|found| found.variance.unwrap());
+        assert!(a > 1e-6 && (a - b).abs() < 1e-2 * a, "{update:?}: {a} {b}");
     }
 }

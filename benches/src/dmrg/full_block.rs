@@ -91,7 +91,11 @@ fn grown(chain: &Chain, side: Side, sites: usize) -> Result<Environment, DmrgErr
         let widths = vec![1; enlarged.sectors.len()];
         let operators = chain.operators(&HostBackend::default(), &chain.sum, side, p, &block, &enlarged, &widths)?;
         let identity = Chain::identity(&chain.sum, side, p);
-        let operators = dense(side, &operators, &enlarged.sectors, &block.data, identity);
+        // Side by side they are dense, and stay where they are.
+        let operators = match operators.groups.iter().any(|group| group.len() > 1) {
+            true => operators,
+            false => dense(side, &operators, &enlarged.sectors, &block.data, identity),
+        };
         block = environment(operators, enlarged.sectors, identity);
     }
     Ok(block)
@@ -103,13 +107,14 @@ fn environment(operators: EnlargedOperators, sectors: Sectors, identity: Option<
         let (row, column) = (block.row, block.column);
         Some(DenseBlock { row, column, offset: matrix.offset, stride: matrix.stride })
     };
-    let operator = |(b, blocks): (usize, &Vec<Option<OperatorBlock>>)| {
+    let operator = |b: usize| {
         if identity == Some(b) {
             return BlockOperator::Identity;
         }
-        BlockOperator::Dense(blocks.iter().flatten().filter_map(whole).collect())
+        let blocks = (0..sectors.len()).filter_map(|sector| operators.block(b, sector));
+        BlockOperator::Dense(blocks.filter_map(|block| whole(&block)).collect())
     };
-    let list = operators.blocks.iter().enumerate().map(operator).collect();
+    let list = (0..operators.blocks.len()).map(operator).collect();
     Environment { sectors, operators: list, data: operators.sums }
 }
 

@@ -139,6 +139,19 @@ pub(super) fn terms(
     out.push(whole(from, to, inner, [a.rows, b.rows]));
 }
 
+/// The operators of a group of a block.
+struct Sources {
+    /// How many have a matrix.
+    count: usize,
+    /// For each sector the one that they map to, and their first element.
+    places: Vec<Option<(usize, usize)>>,
+}
+
+/// A matrix that is all of a block, or the identity.
+fn whole_piece([rows, columns]: [usize; 2], matrix: Option<Operand>) -> Piece {
+    Piece { first_row: 0, first_column: 0, rows, columns, coefficient: 1.0, matrix }
+}
+
 impl<B> Enlarging<'_, B> {
     /// Makes all operators side by side.
     ///
@@ -157,29 +170,26 @@ impl<B> Enlarging<'_, B> {
         let sectors = &self.enlarged.sectors;
         let mut blocks = vec![Vec::new(); self.cut.width()];
         for (group, operators) in bundles.groups.iter().enumerate() {
-            blocks[operators[0]] = vec![None; sectors.len()];
             let change = self.cut.changes[operators[0]];
-            for column in 0..sectors.len() {
+            let whole = |column: usize| {
                 let columns = sectors.dimension(column);
                 if identity == Some(operators[0]) {
-                    let piece =
-                        Piece { first_row: 0, first_column: 0, rows: columns, columns, coefficient: 1.0, matrix: None };
-                    blocks[operators[0]][column] = Some(OperatorBlock { row: column, column, pieces: vec![piece] });
-                    continue;
+                    return Some(OperatorBlock {
+                        row: column,
+                        column,
+                        pieces: vec![whole_piece([columns, columns], None)],
+                    });
                 }
                 let charges = sectors.charges(column);
                 let reached = if self.side == Side::Left { charges + change } else { charges - change };
-                let Some(row) = sectors.find(reached) else { continue };
+                let row = sectors.find(reached)?;
                 let of_states = &lists.of_group[group];
-                let Some(offset) = self.place(&mut assembly, (row, column), operators.len(), of_states, &sources)
-                else {
-                    continue;
-                };
+                let offset = self.place(&mut assembly, (row, column), operators.len(), of_states, &sources)?;
                 let (rows, space) = (sectors.dimension(row), self.side.spaces().1);
-                let matrix = Some(Operand { space, offset, stride: rows * operators.len(), transposed: false });
-                let piece = Piece { first_row: 0, first_column: 0, rows, columns, coefficient: 1.0, matrix };
-                blocks[operators[0]][column] = Some(OperatorBlock { row, column, pieces: vec![piece] });
-            }
+                let matrix = Operand { space, offset, stride: rows * operators.len(), transposed: false };
+                Some(OperatorBlock { row, column, pieces: vec![whole_piece([rows, columns], Some(matrix))] })
+            };
+            blocks[operators[0]] = (0..sectors.len()).map(whole).collect();
         }
         let sums = engine.assemble(&assembly, &self.block.data)?;
         let summed = assembly.blocks.len();
@@ -197,15 +207,15 @@ impl<B> Enlarging<'_, B> {
         BundleLists::new(ends, (self.table, self.operators), self.enlarged.states(), [bundles, behind], is_identity)
     }
 
-    /// Of each group of the block's operators how many have a matrix, and for each sector the one it maps to and its first element.
-    fn sources(&self, behind: &Bundles) -> Vec<(usize, Vec<Option<(usize, usize)>>)> {
+    /// Each group of the block's operators.
+    fn sources(&self, behind: &Bundles) -> Vec<Sources> {
         let of = |operators: &Vec<usize>| {
             let mut places = vec![None; self.block.sectors.len()];
             let first = &self.block.operators[operators[0]];
             if let BlockOperator::Dense(list) = first {
                 list.iter().for_each(|dense| places[dense.column] = Some((dense.row, dense.offset)));
             }
-            (operators.len(), places)
+            Sources { count: operators.len(), places }
         };
         behind.groups.iter().map(of).collect()
     }
@@ -217,7 +227,7 @@ impl<B> Enlarging<'_, B> {
         (row, column): (usize, usize),
         count: usize,
         lists: &[Vec<BundleList>],
-        sources: &[(usize, Vec<Option<(usize, usize)>>)],
+        sources: &[Sources],
     ) -> Option<usize> {
         let (begun, of_block) = (assembly.terms.len(), assembly.parts.len());
         let (height, states) = (self.enlarged.sectors.dimension(row), self.enlarged.states());
@@ -229,7 +239,7 @@ impl<B> Enlarging<'_, B> {
                     let term = match list.group {
                         None => (to.block == from.block).then_some((0, 1)),
                         Some(group) => {
-                            let (count, places) = &sources[group];
+                            let Sources { count, places } = &sources[group];
                             places[from.block].filter(|(row, _)| *row == to.block).map(|(_, first)| (first, *count))
                         }
                     };

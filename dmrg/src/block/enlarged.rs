@@ -308,7 +308,7 @@ impl<B> EnlargedOperators<B> {
     }
 
     /// The block of operator `b` that maps from a sector.
-    pub(crate) fn block(&self, b: usize, sector: usize) -> Option<Cow<'_, OperatorBlock>> {
+    pub fn block(&self, b: usize, sector: usize) -> Option<Cow<'_, OperatorBlock>> {
         let (group, k) = self.places[b];
         let first = self.blocks[self.groups[group][0]][sector].as_ref()?;
         if k == 0 {

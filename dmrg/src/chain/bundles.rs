@@ -5,6 +5,8 @@
 //!
 //! [`Assembly`]: eigenforge_runtime::records::Assembly
 
+use super::Chain;
+use super::form::SuperblockForm;
 use super::operator_sum::{Entry, OperatorCut};
 use super::terms::LocalOperators;
 use eigenforge_runtime::records::{AssemblyLists, IDENTITY};
@@ -18,6 +20,18 @@ pub(crate) struct Bundles {
     pub groups: Vec<Vec<usize>>,
     /// Group of each operator, and its number in it.
     pub places: Vec<(usize, usize)>,
+}
+
+impl Chain {
+    /// The groups of cut `p`: of chains whose operators do not stand side by side each operator is one.
+    pub(crate) fn bundles(&self, p: usize) -> Bundles {
+        let cut = &self.sum.cuts[p];
+        if self.superblock == SuperblockForm::Bundled {
+            return cut.bundles();
+        }
+        let (groups, places) = (0..cut.width()).map(|b| (vec![b], (b, 0))).unzip();
+        Bundles { groups, places }
+    }
 }
 
 impl OperatorCut {

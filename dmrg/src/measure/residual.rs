@@ -162,17 +162,27 @@ impl<B> GrownRows<B> {
         let mut outs: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
         for block in &self.blocks {
             let Some(k) = ket.iter().find(|k| k.states == block.states) else { continue };
-            let Some(to) = operators.block(block.operator, k.enlarged) else { continue };
-            let x = first.push(
-                block.height * k.rows,
-                vec![product(block.operand(0, false), k.transpose(0), k.columns, block.height, k.rows)],
-            );
+            let Some(to) = operators.block(operators.groups[block.group][0], k.enlarged) else { continue };
+            let stacked = block.height * block.count;
+            let x = first
+                .push(stacked * k.rows, vec![product(block.stacked(), k.transpose(0), k.columns, stacked, k.rows)]);
             let (_, group) = *outs.entry(block.row).or_insert_with(|| {
                 second.push(block.height * enlarged.sectors.dimension(to.row), Vec::new());
                 (to.row, second.groups.len() - 1)
             });
-            let pieces = to.pieces.iter().map(|piece| onto_rows(piece, x, block.height, block.height));
-            second.groups[group].records.extend(pieces);
+            match operators.side_by_side(block.group, k.enlarged) {
+                Some(together) => {
+                    let space = OperandSpace::Input;
+                    let a = Operand { space, offset: x, stride: block.height, transposed: false };
+                    let b = Operand { transposed: true, ..together.abreast() };
+                    let inner = block.count * k.rows;
+                    second.groups[group].records.push(product(a, b, inner, block.height, together.rows));
+                }
+                None => {
+                    let pieces = to.pieces.iter().map(|piece| onto_rows(piece, x, block.height, block.height));
+                    second.groups[group].records.extend(pieces);
+                }
+            }
         }
         let operands = Operands::default().set(OperandSpace::Input, &self.data).set(OperandSpace::Left, &v.data);
         let x = counted.run(&first, operands)?;

@@ -9,11 +9,15 @@ use crate::block::bond::Frame;
 use crate::block::start::Random;
 use crate::block::state::{Isometry, KeptBlock};
 use crate::chain::Chain;
+use crate::chain::bundles::{BundleList, BundleLists};
 use crate::chain::charges::Charges;
+use crate::chain::operator_sum::Entry;
 use crate::engine::Engine;
 use crate::error::DmrgError;
 use eigenforge_runtime::backend::Operands;
-use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordStage};
+use eigenforge_runtime::records::{
+    Action, AssembledPart, Assembly, AssemblyTerm, Operand, OperandSpace, Record, RecordStage,
+};
 use faer::Mat;
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -145,10 +149,12 @@ pub(super) struct Rows {
     pub(super) random: Vec<usize>,
 }
 
-/// The block of an operator of the cut from states behind it to rows, column-major.
+/// The blocks of the operators of a group of the cut from states behind it to rows, side by side: elements (row, operator, column).
 #[derive(Clone, Copy)]
 pub(super) struct LeftBlock {
-    pub(super) operator: usize,
+    pub(super) group: usize,
+    /// Operators of the group.
+    pub(super) count: usize,
     /// Sector of the rows.
     pub(super) row: usize,
     /// Sector of the states behind the cut.
@@ -160,9 +166,20 @@ pub(super) struct LeftBlock {
 }
 
 impl LeftBlock {
-    /// From row `first` on, as input.
-    pub(super) fn operand(&self, first: usize, transposed: bool) -> Operand {
+    /// Beside each other, from row `first` on, as input.
+    pub(super) fn abreast(&self, first: usize, transposed: bool) -> Operand {
         Operand { space: OperandSpace::Input, offset: self.offset + first, stride: self.height, transposed }
+    }
+
+    /// One below the other, as input.
+    pub(super) fn stacked(&self) -> Operand {
+        let stride = self.height * self.count;
+        Operand { space: OperandSpace::Input, offset: self.offset, stride, transposed: false }
+    }
+
+    /// Elements.
+    fn length(&self) -> usize {
+        self.height * self.count * self.columns
     }
 }
 
@@ -193,21 +210,24 @@ impl<B> LeftRows<B> {
         chain: &Chain,
         frame: &Frame,
     ) -> Result<LeftRows<B>, DmrgError> {
-        let (left, layout) = (&frame.left, &frame.layout);
+        let (left, layout, bundles) = (&frame.left, &frame.layout, chain.bundles(1));
         let mut blocks: BTreeMap<(usize, usize, usize), Mat<f64>> = BTreeMap::new();
         for entry in chain.sum.sites[0].iter().filter(|entry| !ends(chain, 1, entry.to)) {
             for (to, from, value) in elements(chain, 0, entry.operator) {
                 let (Some((row, i)), Some((of, j))) = (left.place(0, to), left.place(0, from)) else { continue };
                 let Some(states) = layout.of_left(of) else { continue };
                 let (height, columns) = (left.sectors.dimension(row), left.sectors.dimension(of));
-                let block = blocks.entry((entry.to, row, states)).or_insert_with(|| Mat::zeros(height, columns));
-                block[(i, j)] += entry.coefficient * value;
+                let (group, k) = bundles.places[entry.to];
+                let count = bundles.groups[group].len();
+                let block = blocks.entry((group, row, states)).or_insert_with(|| Mat::zeros(height * count, columns));
+                block[(i + k * height, j)] += entry.coefficient * value;
             }
         }
         let (mut list, mut data) = (Vec::new(), Vec::new());
-        for ((operator, row, states), block) in blocks {
-            let (height, columns) = (block.nrows(), block.ncols());
-            list.push(LeftBlock { operator, row, states, height, columns, offset: data.len() });
+        for ((group, row, states), block) in blocks {
+            let count = bundles.groups[group].len();
+            let (height, columns) = (block.nrows() / count, block.ncols());
+            list.push(LeftBlock { group, count, row, states, height, columns, offset: data.len() });
             (0..columns).for_each(|j| data.extend(block.col(j).iter()));
         }
         let exact = (0..left.sectors.len()).map(|q| left.sectors.dimension(q)).collect();
@@ -229,47 +249,85 @@ impl<B> LeftRows<B> {
     ) -> Result<GrownRows<B>, DmrgError> {
         // z = A_b Φ Vᵀ for each state of the site.
         let mut first = RecordStage::default();
-        let mut moved: Vec<Vec<(LeftBlock, usize)>> = vec![Vec::new(); chain.sum.cuts[p].width()];
+        let mut moved: BTreeMap<Place, LeftBlock> = BTreeMap::new();
         for block in &self.blocks {
             let Some(k) = ket.iter().find(|k| k.states == block.states) else { continue };
             for part in &given.parts[k.enlarged] {
-                let (rows, columns) = (block.height, part.dimension);
-                let record = product(block.operand(0, false), k.transpose(part.first), k.columns, rows, columns);
+                let (rows, columns) = (block.height * block.count, part.dimension);
+                let record = product(block.stacked(), k.transpose(part.first), k.columns, rows, columns);
                 let offset = first.push(rows * columns, vec![record]);
-                moved[block.operator].push((LeftBlock { states: part.block, columns, offset, ..*block }, part.state));
+                let z = LeftBlock { states: part.block, columns, offset, ..*block };
+                moved.insert((z.group, part.state, z.row, z.states), z);
             }
         }
         let operands = Operands::default().set(OperandSpace::Input, &self.data).set(OperandSpace::Left, v);
         let z = counted.run(&first, operands)?;
         let enlarged = chain.enlarge(Side::Left, &self.rows.sectors, p);
-        let mut second = RecordStage::default();
-        let mut blocks: Vec<LeftBlock> = Vec::new();
-        let mut known: BTreeMap<(usize, usize, usize), usize> = BTreeMap::new();
-        for entry in chain.sum.sites[p].iter().filter(|entry| !ends(chain, p + 1, entry.to)) {
-            for (to, from, value) in elements(chain, p, entry.operator) {
-                for (z, _) in moved[entry.from].iter().filter(|(_, state)| *state == from) {
-                    let Some((row, place)) = enlarged.place(z.row, to) else { continue };
-                    let height = enlarged.sectors.dimension(row);
-                    let index = *known.entry((entry.to, row, z.states)).or_insert_with(|| {
-                        let offset = second.push(height * z.columns, Vec::new());
-                        let (operator, states, columns) = (entry.to, z.states, z.columns);
-                        blocks.push(LeftBlock { operator, row, states, height, columns, offset });
-                        blocks.len() - 1
-                    });
-                    second.groups[index].records.push(Record {
-                        action: Action::Copy { a: z.operand(0, false) },
-                        coefficient: entry.coefficient * value,
-                        first: place,
-                        stride: height,
-                        rows: z.height,
-                        columns: z.columns,
-                    });
-                }
-            }
-        }
-        let data = counted.run(&second, Operands::default().set(OperandSpace::Input, &z))?;
+        let (assembly, blocks) = assembled(chain, p, &moved, &enlarged);
+        let data = counted.engine.assemble(&assembly, &z)?;
         Ok(GrownRows { before: self.rows, enlarged, blocks, data })
     }
+}
+
+/// Where z stands: group, state of the site, sector of the rows, sector of the states behind.
+type Place = (usize, usize, usize, usize);
+
+/// Plans the operators behind site `p` with rows of the cut before and the site, from z.
+fn assembled(
+    chain: &Chain,
+    p: usize,
+    moved: &BTreeMap<Place, LeftBlock>,
+    enlarged: &Enlarged,
+) -> (Assembly, Vec<LeftBlock>) {
+    let (before, bundles) = (chain.bundles(p), chain.bundles(p + 1));
+    let dimension = chain.site(p).dimension();
+    let table: Vec<Entry> = chain.sum.sites[p].iter().filter(|entry| !ends(chain, p + 1, entry.to)).copied().collect();
+    let ends_of = |entry: &Entry| (entry.from, entry.to);
+    let operators = (table.as_slice(), &chain.sum.operators);
+    let lists = BundleLists::new(ends_of, operators, dimension, [&bundles, &before], |_| false);
+    // For each group before and state from: the groups behind, states to, and lists.
+    let mut by_source = BTreeMap::<_, Vec<_>>::new();
+    for (group, of_states) in lists.of_group.iter().enumerate() {
+        for (states, of_sources) in of_states.iter().enumerate() {
+            for BundleList { group: source, first } in of_sources {
+                let Some(source) = source else { continue };
+                by_source.entry((*source, states % dimension)).or_default().push((group, states / dimension, *first));
+            }
+        }
+    }
+    // The terms of each block, by the state of the site that its rows have.
+    let mut found = BTreeMap::<_, (usize, BTreeMap<usize, Vec<AssemblyTerm>>)>::new();
+    for ((source, from, row_before, states), z) in moved {
+        for (group, to, list) in by_source.get(&(*source, *from)).into_iter().flatten() {
+            let Some((row, _)) = enlarged.place(*row_before, *to) else { continue };
+            let (columns, terms) = found.entry((*group, row, *states)).or_insert((z.columns, BTreeMap::new()));
+            debug_assert_eq!(*columns, z.columns, "states of one sector");
+            let term = AssemblyTerm { first: z.offset, count: z.count, list: *list };
+            terms.entry(*to).or_default().push(term);
+        }
+    }
+    let mut assembly = Assembly { lists: lists.shared, ..Assembly::default() };
+    let mut blocks = Vec::with_capacity(found.len());
+    for ((group, row, states), (columns, by_state)) in found {
+        let (height, count) = (enlarged.sectors.dimension(row), bundles.groups[group].len());
+        let block = LeftBlock { group, count, row, states, height, columns, offset: assembly.length };
+        assembly.blocks.push((assembly.parts.len(), block.offset));
+        for part in &enlarged.parts[row] {
+            let begun = assembly.terms.len();
+            assembly.terms.extend(by_state.get(&part.state).into_iter().flatten());
+            assembly.parts.push(AssembledPart {
+                first: block.offset + part.first,
+                rows: part.dimension,
+                columns,
+                height,
+                count,
+                terms: (begun, assembly.terms.len() - begun),
+            });
+        }
+        assembly.length += block.length();
+        blocks.push(block);
+    }
+    (assembly, blocks)
 }
 
 /// Whether an operator of a cut has the identity as its right part.
@@ -338,8 +396,9 @@ impl<B> GrownRows<B> {
             let Some(row) = sectors.find(self.enlarged.sectors.charges(block.row)) else { continue };
             let (offset, inner, height) = bras[block.row];
             let bra = Operand { space: OperandSpace::Left, offset, stride: inner, transposed: true };
-            let record = product(bra, block.operand(0, false), inner, height, block.columns);
-            let offset = stage.push(height * block.columns, vec![record]);
+            let columns = block.count * block.columns;
+            let record = product(bra, block.abreast(0, false), inner, height, columns);
+            let offset = stage.push(height * columns, vec![record]);
             blocks.push(LeftBlock { row, height, offset, ..*block });
         }
         let bras = counted.engine.upload(data)?;
@@ -366,13 +425,16 @@ impl<B> GrownRows<B> {
         }
         let mut stage = RecordStage::default();
         let list: Vec<(usize, usize)> = sizes.iter().map(|size| (stage.push(size * size, Vec::new()), *size)).collect();
-        let chosen = |block: &&LeftBlock| chain.sum.cuts[p].left_identity.is_none_or(|one| one == block.operator);
+        // The identity is alone in its group.
+        let bundles = chain.bundles(p);
+        let identity = chain.sum.cuts[p].left_identity.map(|one| bundles.places[one].0);
+        let chosen = |block: &&LeftBlock| identity.is_none_or(|one| one == block.group);
         for block in self.blocks.iter().filter(chosen) {
             let parts = self.exact_parts(block.row);
             for (first, rows, at) in parts.iter().filter(|(_, rows, _)| *rows > 0) {
                 for (other, columns, beside) in parts.iter().filter(|(_, columns, _)| *columns > 0) {
-                    let (a, b) = (block.operand(*first, false), block.operand(*other, true));
-                    let record = product(a, b, block.columns, *rows, *columns);
+                    let (a, b) = (block.abreast(*first, false), block.abreast(*other, true));
+                    let record = product(a, b, block.count * block.columns, *rows, *columns);
                     let stride = sizes[block.row];
                     stage.groups[block.row].records.push(Record { first: at + beside * stride, stride, ..record });
                 }

@@ -81,6 +81,7 @@ pub(super) fn compile_together(device: &Device) -> Result<(), DeviceError> {
         GroupedProductsPlan::new(FAMILY).text()?,
         DavidsonPlan::new(FAMILY).text()?,
         EigenpairsPlan::new(FAMILY).text()?,
+        OperatorAssemblyPlan::new(FAMILY).text()?,
     ];
     if !device.runs_kernels() {
         return Ok(());

@@ -97,3 +97,86 @@ impl Assembling {
         self.kernel.launch(&self.plan.launch(&sizes)?, arguments)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::{AssemblyLists, IDENTITY};
+    use crate::seeded::vector;
+    use crate::simulate::Schedule;
+    use std::sync::Arc;
+
+    /// Two blocks of three and of two matrices: parts of several terms, of none, with the identity; nothing of the output stays.
+    fn assembly() -> Assembly {
+        let lists = AssemblyLists {
+            // Three matrices of one list, two of another, three of the identity.
+            starts: vec![0, 2, 2, 3, 3, 5, 5, 5, 6, 7],
+            entries: vec![(1, 0.5), (0, -2.0), (1, 3.0), (0, 1.5), (2, -0.25), (IDENTITY, 0.75), (IDENTITY, -1.0)],
+        };
+        let term = |first, count, list| AssemblyTerm { first, count, list };
+        let part = |first, [rows, columns]: [usize; 2], height, count, terms| AssembledPart {
+            first,
+            rows,
+            columns,
+            height,
+            count,
+            terms,
+        };
+        Assembly {
+            blocks: vec![(0, 0), (3, 7 * 3 * 5)],
+            // 7 × 5: 4 rows and 3, of 5 columns, the second in two parts; 6 × 2.
+            parts: vec![
+                part(0, [4, 5], 7, 3, (0, 1)),
+                part(4, [3, 3], 7, 3, (1, 2)),
+                part(4 + 7 * 3 * 3, [3, 2], 7, 3, (3, 0)),
+                part(7 * 3 * 5, [6, 2], 6, 2, (3, 1)),
+            ],
+            terms: vec![term(3, 2, 0), term(50, 2, 0), term(0, 1, 6), term(100, 3, 3)],
+            lists: Arc::new(lists),
+            length: 7 * 3 * 5 + 6 * 2 * 2,
+        }
+    }
+
+    /// Element by element.
+    fn expected(assembly: &Assembly, source: &[f64]) -> Vec<f64> {
+        let mut output = vec![f64::NAN; assembly.length];
+        for part in &assembly.parts {
+            for (row, k, column) in (0..part.rows)
+                .flat_map(|r| (0..part.count).map(move |k| (r, k)))
+                .flat_map(|(r, k)| (0..part.columns).map(move |c| (r, k, c)))
+            {
+                let of_term = |term: &AssemblyTerm| -> f64 {
+                    let [from, to] = [0, 1].map(|next| assembly.lists.starts[term.list + k + next] as usize);
+                    let value = |(matrix, coefficient): &(u32, f64)| match *matrix {
+                        IDENTITY => coefficient * f64::from(u8::from(row == column)),
+                        a => coefficient * source[term.first + row + part.rows * (a as usize + term.count * column)],
+                    };
+                    assembly.lists.entries[from..to].iter().map(value).sum()
+                };
+                let terms = &assembly.terms[part.terms.0..][..part.terms.1];
+                output[part.first + row + part.height * (k + part.count * column)] = terms.iter().map(of_term).sum();
+            }
+        }
+        output
+    }
+
+    /// The name has compute-sanitizer run it.
+    #[test]
+    fn memcheck_operators_are_assembled_as_on_cores() {
+        let (assembly, source) = (assembly(), vector(160, 4));
+        let expected = expected(&assembly, &source);
+        assert!(expected.iter().all(|value| value.is_finite()), "parts cover all blocks");
+        let near = |found: &[f64]| {
+            let apart = found.iter().zip(&expected).map(|(a, b)| (a - b).abs());
+            apart.fold(0.0, |most: f64, apart| if apart.is_nan() { f64::NAN } else { most.max(apart) }) < 1e-14
+        };
+        let mut found = vec![f64::NAN; assembly.length];
+        assembly.run(&source, &mut found);
+        assert!(near(&found), "{found:?} is not {expected:?}");
+        let Some(device) = crate::testing::card_or_simulated(Schedule::Reverse) else { return };
+        let mut output = device.upload(&vec![f64::NAN; assembly.length]).unwrap();
+        Assembling::new(&device).unwrap().run(&assembly, &device.upload(&source).unwrap(), &mut output).unwrap();
+        let found = output.download().unwrap();
+        assert!(near(&found), "{found:?} is not {expected:?}");
+    }
+}
