@@ -17,7 +17,7 @@ constexpr u32 ALL_LANES = 0xffffffffu >> (32 - WARP);
 
 typedef double value_t;  // number type of the matrices
 constexpr int THREADS = 128;
-constexpr u32 IDENTITY = 0xffffffffu;  // in place of the number of a source matrix
+constexpr u32 IDENTITY = ~(u32)0;  // in place of the number of a source matrix
 
 // A rectangle of the output.
 struct Part {

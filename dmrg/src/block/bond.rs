@@ -17,6 +17,9 @@ use eigenforge_runtime::records::{OperandSpace, TwoStages};
 use rayon::prelude::*;
 use std::ops::Deref;
 
+/// Elements of ψ times operators from which on its diagonal is worth waking other threads for.
+const WORTH_THREADS: usize = 1 << 20;
+
 /// Two enlarged blocks and the layout of ψ over them.
 pub struct Frame {
     /// The left block.
@@ -116,18 +119,13 @@ impl<B: Deref<Target = [f64]> + Sync> TwoSiteBond<B> {
                 }
             }
         };
-        if diagonal_is_long(self.frame.layout.length * self.left_operators.blocks.len()) {
+        if self.frame.layout.length * self.left_operators.blocks.len() > WORTH_THREADS {
             tasks.into_par_iter().with_max_len(1).for_each(add);
         } else {
             tasks.into_iter().for_each(add);
         }
         diagonal
     }
-}
-
-/// Whether so many elements of operators are worth waking other threads for.
-fn diagonal_is_long(elements: usize) -> bool {
-    elements > 1 << 20
 }
 
 /// The operators of `sum` on the block behind cut `cut` plus the site next to it, projected onto the kept states.

@@ -8,7 +8,6 @@ use super::blocks::Side;
 use super::enlarged::{EnlargedOperators, Enlarging, OperatorBlock, Piece};
 use super::environment::{BlockOperator, DenseBlock};
 use super::state::Isometry;
-use super::superblock::Place;
 use crate::chain::bundles::{BundleList, BundleLists, Bundles};
 use crate::chain::operator_sum::Entry;
 use crate::error::DmrgError;
@@ -22,13 +21,13 @@ use std::sync::OnceLock;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SideBySide {
     /// The sector that they map to.
-    pub row: usize,
+    pub(crate) row: usize,
     /// States of that sector, and of the one that they map from.
-    pub rows: usize,
+    pub(crate) rows: usize,
     /// See `rows`.
-    pub columns: usize,
+    pub(crate) columns: usize,
     /// How many operators.
-    pub count: usize,
+    pub(crate) count: usize,
     space: OperandSpace,
     offset: usize,
 }
@@ -51,7 +50,7 @@ pub(crate) fn abreast_at(offset: usize, rows: usize) -> Operand {
 }
 
 /// a · b as a whole group of a stage.
-fn whole(a: Operand, b: Operand, inner: usize, [rows, columns]: [usize; 2]) -> Record {
+pub(super) fn whole_product(a: Operand, b: Operand, inner: usize, [rows, columns]: [usize; 2]) -> Record {
     Record { action: Action::Product { a, b, inner }, coefficient: 1.0, first: 0, stride: rows, rows, columns }
 }
 
@@ -74,7 +73,7 @@ impl SideBySide {
 
     fn times(&self, first: &mut RecordStage, x: Operand, columns: usize) -> usize {
         let rows = self.rows * self.count;
-        first.push(rows * columns, vec![whole(self.stacked(), x, self.columns, [rows, columns])])
+        first.push(rows * columns, vec![whole_product(self.stacked(), x, self.columns, [rows, columns])])
     }
 }
 
@@ -105,7 +104,7 @@ impl<B> EnlargedOperators<B> {
             let (Some(to), Some(from)) = (kept.block(a.row), kept.block(column)) else { continue };
             let half = a.onto_columns(first, (from.offset, from.rows, from.columns));
             let u = Operand { space: OperandSpace::Input, offset: to.offset, stride: to.rows, transposed: true };
-            let record = whole(u, abreast_at(half, a.rows), a.rows, [to.columns, a.count * from.columns]);
+            let record = whole_product(u, abreast_at(half, a.rows), a.rows, [to.columns, a.count * from.columns]);
             let offset = second.push(to.columns * a.count * from.columns, vec![record]);
             for (k, list) in lists.iter_mut().enumerate() {
                 let (row, column) = (to.kept_sector, from.kept_sector);
@@ -116,27 +115,6 @@ impl<B> EnlargedOperators<B> {
             operators[*b] = BlockOperator::Dense(list);
         }
     }
-}
-
-/// Σ_k A_k x B_kᵀ of one sector `x` of the wave function.
-pub(super) fn terms(
-    (a, b): (&SideBySide, &SideBySide),
-    (x, columns): (Place, usize),
-    first: &mut RecordStage,
-    out: &mut Vec<Record>,
-) {
-    let turned = |operand: Operand| Operand { transposed: true, ..operand };
-    // Operations of either order, in units of 2 K.
-    let left_first = a.rows * columns * (x.rows + b.rows);
-    let right_first = b.rows * x.rows * (columns + a.rows);
-    let (from, to, inner) = if left_first <= right_first {
-        let z = a.onto_columns(first, (x.offset, x.stride, columns));
-        (abreast_at(z, a.rows), turned(b.abreast()), a.count * columns)
-    } else {
-        let z = b.onto_rows(first, x.offset, x.rows);
-        (a.abreast(), turned(abreast_at(z, b.rows)), a.count * x.rows)
-    };
-    out.push(whole(from, to, inner, [a.rows, b.rows]));
 }
 
 /// The operators of a group of a block.
@@ -171,7 +149,7 @@ impl<B> Enlarging<'_, B> {
         let mut blocks = vec![Vec::new(); self.cut.width()];
         for (group, operators) in bundles.groups.iter().enumerate() {
             let change = self.cut.changes[operators[0]];
-            let whole = |column: usize| {
+            let block_of = |column: usize| {
                 let columns = sectors.dimension(column);
                 if identity == Some(operators[0]) {
                     return Some(OperatorBlock {
@@ -189,7 +167,7 @@ impl<B> Enlarging<'_, B> {
                 let matrix = Operand { space, offset, stride: rows * operators.len(), transposed: false };
                 Some(OperatorBlock { row, column, pieces: vec![whole_piece([rows, columns], Some(matrix))] })
             };
-            blocks[operators[0]] = (0..sectors.len()).map(whole).collect();
+            blocks[operators[0]] = (0..sectors.len()).map(block_of).collect();
         }
         let sums = engine.assemble(&assembly, &self.block.data)?;
         let summed = assembly.blocks.len();

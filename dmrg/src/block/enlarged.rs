@@ -67,9 +67,10 @@ pub struct EnlargedOperators<B = Vec<f64>> {
     /// `blocks[b][sector]`: the block of operator b that maps from a sector. Of operators side by side only the first of a group has them;
     /// [`block`](EnlargedOperators::block) gives those of all.
     pub blocks: Vec<Vec<Option<OperatorBlock>>>,
-    /// Operators that stand [side by side](super::bundled) in `sums`; else each is alone.
+    /// Operators that stand side by side in `sums`; else each is alone.
     pub groups: Vec<Vec<usize>>,
     /// Group of each operator, and its number in it.
+    #[doc(hidden)]
     pub places: Vec<(usize, usize)>,
     /// Blocks that were summed into dense matrices, in one buffer.
     pub sums: B,
@@ -90,13 +91,13 @@ pub(crate) struct Enlarging<'a, B = Vec<f64>> {
     /// States of block and site.
     pub enlarged: &'a Enlarged,
     /// The cut between the block and the site.
-    pub behind: &'a OperatorCut,
+    pub(crate) behind: &'a OperatorCut,
     /// The cut behind the site, away from the block.
     pub cut: &'a OperatorCut,
     /// The form of the operators.
     pub form: SuperblockForm,
     /// Where lists of operators side by side are kept from one visit of the site to the next.
-    pub lists: Option<&'a OnceLock<BundleLists>>,
+    pub(crate) lists: Option<&'a OnceLock<BundleLists>>,
 }
 
 impl Side {
@@ -143,7 +144,7 @@ impl Chain {
             enlarged,
             behind: &sum.cuts[p],
             cut: &sum.cuts[cut],
-            lists: std::ptr::eq(sum, &self.sum).then(|| self.lists.at(side == Side::Left, site)),
+            lists: std::ptr::eq(sum, &self.sum).then(|| self.lists.known(side == Side::Left, site)),
             // The choice is about H x; of the square of H every operator takes the cheaper form.
             form: if std::ptr::eq(sum, &self.sum) { self.superblock } else { SuperblockForm::Planned },
         };

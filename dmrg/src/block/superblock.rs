@@ -3,22 +3,22 @@
 //! In: the operators of both enlarged blocks. Out: at most two stages. If A_b or B_b is an identity (whole, or placed by
 //! a matrix element of a site) a term is one product or one copy, straight from x to y; if both are dense, an
 //! intermediate A x or x Bᵀ, whichever costs fewer operations, is computed first and used for every piece of the other
-//! operator. All records of one sector of y form one group.
+//! operator. Operators that stand [side by side](super::bundled) are one term. All records of one sector of y form one group.
 
 use super::blocks::WaveLayout;
-use super::bundled;
+use super::bundled::{SideBySide, abreast_at, whole_product};
 use super::enlarged::{EnlargedOperators, OperatorBlock, Piece};
 use super::projection::{onto_columns, onto_rows};
 use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage, TwoStages};
 
 /// A sector of x or y, or an intermediate, as records address it.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+struct Place {
     space: OperandSpace,
-    pub(super) offset: usize,
-    pub(super) rows: usize,
+    offset: usize,
+    rows: usize,
     /// Elements from one column to the next.
-    pub(super) stride: usize,
+    stride: usize,
 }
 
 impl Place {
@@ -36,12 +36,12 @@ impl Place {
 /// Plans the product for the operators of both sides of a cut.
 pub fn superblock<A, B>(left: &EnlargedOperators<A>, right: &EnlargedOperators<B>, layout: &WaveLayout) -> TwoStages {
     let mut first = RecordStage::default();
-    let whole = |s: &super::blocks::PairedSector| RecordGroup {
+    let block_of = |s: &super::blocks::PairedSector| RecordGroup {
         offset: s.offset,
         length: s.rows * s.columns,
         records: Vec::new(),
     };
-    let mut second = RecordStage { groups: layout.sectors.iter().map(whole).collect(), length: layout.length };
+    let mut second = RecordStage { groups: layout.sectors.iter().map(block_of).collect(), length: layout.length };
     for (group, operators) in left.groups.iter().enumerate() {
         let (of_left, of_right) = (&left.blocks[operators[0]], &right.blocks[operators[0]]);
         for sector in &layout.sectors {
@@ -50,7 +50,7 @@ pub fn superblock<A, B>(left: &EnlargedOperators<A>, right: &EnlargedOperators<B
             let x = Place { space: OperandSpace::Input, offset: sector.offset, rows: sector.rows, stride: sector.rows };
             let together = (left.side_by_side(group, sector.left), right.side_by_side(group, sector.right));
             if let (Some(a), Some(b)) = together {
-                bundled::terms((&a, &b), (x, sector.columns), &mut first, &mut second.groups[target].records);
+                terms_side_by_side((&a, &b), (x, sector.columns), &mut first, &mut second.groups[target].records);
                 continue;
             }
             let (rows, columns) = (layout.sectors[target].rows, layout.sectors[target].columns);
@@ -59,6 +59,27 @@ pub fn superblock<A, B>(left: &EnlargedOperators<A>, right: &EnlargedOperators<B
         }
     }
     TwoStages { first, second }
+}
+
+/// Σ_k A_k x B_kᵀ of one sector `x` of the wave function.
+fn terms_side_by_side(
+    (a, b): (&SideBySide, &SideBySide),
+    (x, columns): (Place, usize),
+    first: &mut RecordStage,
+    out: &mut Vec<Record>,
+) {
+    let turned = |operand: Operand| Operand { transposed: true, ..operand };
+    // Operations of either order, in units of 2 K.
+    let left_first = a.rows * columns * (x.rows + b.rows);
+    let right_first = b.rows * x.rows * (columns + a.rows);
+    let (from, to, inner) = if left_first <= right_first {
+        let z = a.onto_columns(first, (x.offset, x.stride, columns));
+        (abreast_at(z, a.rows), turned(b.abreast()), a.count * columns)
+    } else {
+        let z = b.onto_rows(first, x.offset, x.rows);
+        (a.abreast(), turned(abreast_at(z, b.rows)), a.count * x.rows)
+    };
+    out.push(whole_product(from, to, inner, [a.rows, b.rows]));
 }
 
 /// A_b x B_bᵀ from one sector of x to one of y.

@@ -5,8 +5,6 @@
 //!
 //! [`Assembly`]: eigenforge_runtime::records::Assembly
 
-use super::Chain;
-use super::form::SuperblockForm;
 use super::operator_sum::{Entry, OperatorCut};
 use super::terms::LocalOperators;
 use eigenforge_runtime::records::{AssemblyLists, IDENTITY};
@@ -17,24 +15,18 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Bundles {
     /// The operators of each, ascending.
-    pub groups: Vec<Vec<usize>>,
+    pub(crate) groups: Vec<Vec<usize>>,
     /// Group of each operator, and its number in it.
-    pub places: Vec<(usize, usize)>,
-}
-
-impl Chain {
-    /// The groups of cut `p`: of chains whose operators do not stand side by side each operator is one.
-    pub(crate) fn bundles(&self, p: usize) -> Bundles {
-        let cut = &self.sum.cuts[p];
-        if self.superblock == SuperblockForm::Bundled {
-            return cut.bundles();
-        }
-        let (groups, places) = (0..cut.width()).map(|b| (vec![b], (b, 0))).unzip();
-        Bundles { groups, places }
-    }
+    pub(crate) places: Vec<(usize, usize)>,
 }
 
 impl OperatorCut {
+    /// Each operator as a group.
+    pub(crate) fn one_by_one(&self) -> Bundles {
+        let (groups, places) = (0..self.width()).map(|b| (vec![b], (b, 0))).unzip();
+        Bundles { groups, places }
+    }
+
     /// The groups of the cut. The identity of each side is its own, because it needs no matrix.
     pub(crate) fn bundles(&self) -> Bundles {
         let alone = |b: usize| [self.left_identity, self.right_identity].map(|identity| identity == Some(b));
@@ -54,18 +46,18 @@ impl OperatorCut {
 /// Which operators of a block the operators of block and site add up.
 pub(crate) struct BundleLists {
     /// Of each group, for the states to · n + from of the site.
-    pub of_group: Vec<Vec<Vec<BundleList>>>,
+    pub(crate) of_group: Vec<Vec<Vec<BundleList>>>,
     /// What they say.
-    pub shared: Arc<AssemblyLists>,
+    pub(crate) shared: Arc<AssemblyLists>,
 }
 
 /// The list of a group between two states of the site from one group of the block.
 #[derive(Clone, Copy)]
 pub(crate) struct BundleList {
     /// The group of the block; `None` for its identity.
-    pub group: Option<usize>,
+    pub(crate) group: Option<usize>,
     /// Its number.
-    pub first: usize,
+    pub(crate) first: usize,
 }
 
 /// The lists of each site, from the left and from the right, once they were made.
@@ -80,7 +72,7 @@ impl KnownLists {
     }
 
     /// Those of a site.
-    pub(crate) fn at(&self, from_left: bool, site: usize) -> &OnceLock<BundleLists> {
+    pub(crate) fn known(&self, from_left: bool, site: usize) -> &OnceLock<BundleLists> {
         &self.0[usize::from(from_left)][site]
     }
 }

@@ -1,8 +1,9 @@
 //! The form of a block's operators in H x: which products of matrices the records of a bond are.
 //!
-//! In: the operator sum of a chain, or a choice. Out: whether an operator of block and site is summed into one matrix. The paper compares two forms (Nemes, Barcza,
-//! Nagy, Legeza and Szolgay 2014, section 4); in runs of users each operator
-//! takes the one that is predicted to be quicker. The others are for `eigenforge bench` and tests.
+//! In: the operator sum of a chain, or a choice. Out: whether an operator of block and site is summed into one matrix, and whether these
+//! stand side by side. The paper compares two forms (Nemes, Barcza, Nagy, Legeza and Szolgay 2014, section 4); in runs of users each
+//! operator takes the one that is predicted to be quicker, or all stand side by side where they are many. The other forms are for
+//! `eigenforge bench` and tests.
 
 use super::operator_sum::OperatorSum;
 
@@ -21,7 +22,7 @@ pub enum SuperblockForm {
     /// Two blocks and two sites (equation 12): an operator of block and site stays matrices of the block, placed where the site's
     /// elements put them.
     FourParts,
-    /// Two enlarged blocks whose operators of one change of charges stand [side by side](super::bundles), for chains of many operators.
+    /// Two enlarged blocks whose operators of one change of charges stand side by side, for chains of many operators.
     Bundled,
 }
 
@@ -31,7 +32,7 @@ impl SuperblockForm {
         [SuperblockForm::Planned, SuperblockForm::LeftRight, SuperblockForm::FourParts, SuperblockForm::Bundled];
 
     /// That of a chain's runs.
-    pub(crate) fn of(sum: &OperatorSum) -> SuperblockForm {
+    pub(crate) fn planned_for(sum: &OperatorSum) -> SuperblockForm {
         if sum.width() >= MANY { SuperblockForm::Bundled } else { SuperblockForm::Planned }
     }
 

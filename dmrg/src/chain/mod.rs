@@ -23,7 +23,7 @@ pub(super) mod units;
 
 use crate::MOST_SITES;
 use crate::error::DmrgError;
-use bundles::KnownLists;
+use bundles::{Bundles, KnownLists};
 use charges::Charges;
 use eigenforge_core::basis::Sector;
 use eigenforge_core::operator::{Carrier, Charge, Factor, Gauge, Operator, OperatorError, SiteKind};
@@ -167,7 +167,7 @@ impl Chain {
         let sum = OperatorSum::new(terms, local.len());
         let warnings = operator.warnings();
         let (operator, sites) = (rest, local.len());
-        let superblock = SuperblockForm::of(&sum);
+        let superblock = SuperblockForm::planned_for(&sum);
         Ok(Chain {
             sites,
             local,
@@ -191,6 +191,12 @@ impl Chain {
     #[doc(hidden)]
     pub fn with_superblock(self, superblock: SuperblockForm) -> Chain {
         Chain { superblock, ..self }
+    }
+
+    /// The groups of operators of cut `p` that stand side by side.
+    pub(crate) fn bundles(&self, p: usize) -> Bundles {
+        let cut = &self.sum.cuts[p];
+        if self.superblock == SuperblockForm::Bundled { cut.bundles() } else { cut.one_by_one() }
     }
 
     /// The local Hilbert space at a position.

@@ -44,6 +44,30 @@ pub(crate) fn reason(points: &[(f64, f64)], states: &[usize], noisy: usize, disc
     })
 }
 
+/// The last sweeps at one number of states, without noise.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Visited {
+    pub discarded: f64,
+    pub energy: f64,
+    /// By how much the last sweep changed the energy.
+    pub change: f64,
+}
+
+/// A last sweep that changes the energy by less than this part of what truncation costs moves the line by far less than its error bar.
+const SMALL: f64 = 0.02;
+
+/// (discarded weight, energy) where sweeps had settled: to `improvement` of the discarded weight or to `tolerance`. Where fewer than two
+/// have, to [`SMALL`] of the distance from the line through all, since in molecules truncation costs a hundred times its weight and more.
+pub(crate) fn settled(visited: &[Visited], improvement: f64, tolerance: f64) -> Vec<(f64, f64)> {
+    let points = |chosen: &dyn Fn(&Visited) -> bool| -> Vec<(f64, f64)> {
+        visited.iter().filter(|point| chosen(point)).map(|point| (point.discarded, point.energy)).collect()
+    };
+    let strict = points(&|point| point.change <= (improvement * point.discarded).max(tolerance));
+    let Some(line) = extrapolate(&points(&|_| true)).filter(|_| strict.len() < 2) else { return strict };
+    let loose = points(&|point| point.change <= SMALL * (point.energy - line.energy));
+    if loose.len() < 2 { strict } else { loose }
+}
+
 /// Extrapolates; `None` with fewer than two different weights, or with one that is zero.
 pub(crate) fn extrapolate(points: &[(f64, f64)]) -> Option<Extrapolated> {
     let smallest = points.iter().map(|point| point.0).fold(f64::INFINITY, f64::min);
@@ -74,6 +98,25 @@ mod tests {
         let found = extrapolate(&[(4e-6, -1.0 + 8e-5), (1e-6, -1.0 + 2e-5), (2e-6, -1.0 + 4e-5)]).unwrap();
         assert!((found.energy + 1.0).abs() < 1e-12, "{found:?}");
         assert!((found.error - 0.5 * 2e-5).abs() < 1e-12, "{found:?}");
+    }
+
+    #[test]
+    fn sweeps_settle_to_the_weight_or_to_what_truncation_costs() {
+        let visited = |discarded, energy, change| Visited { discarded, energy, change };
+        // Cr2, whose truncations cost 200 times their weight.
+        let cr2 = [(6.61e-5, -2086.40917, 1.7e-4), (3.26e-5, -2086.415274, 9.0e-5), (1.8e-5, -2086.418408, 3.4e-5)];
+        let list: Vec<Visited> = cr2.iter().map(|(w, energy, change)| visited(*w, *energy, *change)).collect();
+        let found = settled(&list, 0.01, 1e-12);
+        assert_eq!(found.len(), 3);
+        let line = extrapolate(&found).unwrap();
+        assert!((line.energy + 2086.4222).abs() < 3e-4 && line.error > 1e-3, "{line:?}");
+        // One that still falls is left out; two that have settled to their weights are enough.
+        let falling: Vec<Visited> =
+            [visited(6.61e-5, -2086.40917, 2e-3)].into_iter().chain(list[1..].iter().copied()).collect();
+        assert_eq!(settled(&falling, 0.01, 1e-12).len(), 2);
+        let both = [visited(2e-6, -1.0, 1e-9), visited(1e-6, -1.00001, 1e-9), visited(4e-6, -0.9999, 1e-7)];
+        assert_eq!(settled(&both, 0.01, 1e-12), vec![(2e-6, -1.0), (1e-6, -1.00001)]);
+        assert!(settled(&[visited(4e-6, -1.0, 1e-3), visited(2e-6, -1.0001, 1e-3)], 0.01, 1e-12).is_empty());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a run found, sweep by sweep and in the end.
 
 use super::check::{Restart, SectorCheck};
-use super::extrapolate::{Extrapolated, extrapolate, reason};
+use super::extrapolate::{Extrapolated, Visited, extrapolate, reason, settled};
 use super::search::{SearchResult, last_sweep};
 use super::uncertainty::{ExactLevel, energy_error};
 use crate::chain::Chain;
@@ -127,21 +127,20 @@ pub struct ExcitedState {
     pub starts: usize,
 }
 
-/// (discarded weight, energy) at each number of states that two sweeps without noise agree on to a hundredth of the
-/// discarded weight, or to the tolerance.
+/// (discarded weight, energy) at each number of states where the last two sweeps, without noise, [agree](settled).
 pub(crate) fn settled_points(options: &Options, sweeps: &[SweepRecord]) -> Vec<(f64, f64)> {
-    let mut points: Vec<(usize, f64, f64)> = Vec::new();
+    let mut visited: Vec<(usize, Visited)> = Vec::new();
     for pair in sweeps.windows(2) {
         let [before, last] = pair else { continue };
-        let same = before.states == last.states && before.noise == 0.0 && last.noise == 0.0;
-        let (earlier, energy) = (before.compared_energy(options), last.compared_energy(options));
-        let close = (earlier - energy).abs() <= (IMPROVEMENT * last.discarded).max(options.tolerance);
-        if same && close && last.discarded > 0.0 {
-            points.retain(|(states, ..)| *states != last.states);
-            points.push((last.states, last.discarded, energy));
+        if before.states == last.states && before.noise == 0.0 && last.noise == 0.0 && last.discarded > 0.0 {
+            let (earlier, energy) = (before.compared_energy(options), last.compared_energy(options));
+            let now = Visited { discarded: last.discarded, energy, change: (earlier - energy).abs() };
+            visited.retain(|(states, _)| *states != last.states);
+            visited.push((last.states, now));
         }
     }
-    points.into_iter().map(|(_, discarded, energy)| (discarded, energy)).collect()
+    let visited: Vec<Visited> = visited.into_iter().map(|(_, visited)| visited).collect();
+    settled(&visited, IMPROVEMENT, options.tolerance)
 }
 
 impl SearchResult {

@@ -214,3 +214,30 @@ impl Drop for HostBuffer {
         here.into_iter().for_each(|values| self.memory.drop_vector(values));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_vectors_are_used_again_within_the_limit() {
+        let long = bytes(LEAST_SPARE);
+        let memory = HostMemory::new(3 * long, std::env::temp_dir());
+        drop(memory.buffer(vec![1.0; 8]).unwrap());
+        assert_eq!(memory.ledger.used(), 0, "short ones go");
+        drop(memory.buffer(memory.vector(LEAST_SPARE)).unwrap());
+        assert_eq!(memory.ledger.used(), long, "a long one stays, and counts");
+        // Longer and shorter ones come from its pages.
+        for len in [LEAST_SPARE + 1000, LEAST_SPARE] {
+            let vector = memory.vector(len);
+            assert_eq!((vector.len(), memory.ledger.used()), (len, 0));
+            drop(memory.buffer(vector).unwrap());
+        }
+        let kept: Vec<HostBuffer> = (0..3).map(|_| memory.buffer(vec![0.0; LEAST_SPARE]).unwrap()).collect();
+        assert_eq!(memory.ledger.used(), 3 * long, "what was kept for reuse made room");
+        assert_eq!(memory.ledger.peak(), 3 * long);
+        drop(kept);
+        memory.make_room(3 * long).unwrap();
+        assert_eq!(memory.ledger.used(), 0);
+    }
+}

@@ -225,7 +225,7 @@ pub const ROWS: &[Row] = &[
     row("inspect", "stage", C, &["@C"], &["--stage", "cost"], Shows("flop/byte")),
     row("inspect", "stage", C, &["@C", "--kernel", "multiply"], &["--stage", "ptx"], Compiles(".entry multiply_finish")),
     row("inspect", "stage", C, &["@C", "--kernel", "multiply"], &["--stage", "resources"], Compiles("registers")),
-    row("inspect", "stage", D, &["@D"], &["--stage", "ir"], Shows("operators")),
+    row("inspect", "stage", D, &["@D"], &["--stage", "ir"], Shows("normal-ordered")),
     row("inspect", "stage", D, &["@D"], &["--stage", "ir-ron"], Shows("terms:")),
     row("inspect", "stage", D, &["@D"], &["--stage", "plan"], Shows("Product")),
     row("inspect", "stage", D, &["@D"], &["--stage", "cost"], Shows("one product")),
