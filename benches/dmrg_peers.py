@@ -56,8 +56,8 @@ def bounds(sweeps):
 
 # ---------------------------------------------------------------------------------- environment
 
-def enter_environment(arguments):
-    """Restarts this script inside the virtual environment, made and filled at the first call."""
+def enter_environment(threads, script=__file__):
+    """Restarts a script inside the virtual environment, made and filled at the first call."""
     python = HOME / "venv" / "bin" / "python"
     if not python.exists():
         print(f"making a virtual environment in {HOME.relative_to(ROOT)} ...", file=sys.stderr)
@@ -66,10 +66,9 @@ def enter_environment(arguments):
     have = subprocess.run([str(python), "-c", "import pyblock2, tenpy"], capture_output=True)
     if have.returncode != 0:
         subprocess.run([str(python), "-m", "pip", "install", "--quiet", "block2", "physics-tenpy"], check=True)
-    threads = str(arguments.threads)
     variables = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"]
-    environment = dict(os.environ, EIGENFORGE_PEERS_INSIDE="1", **{name: threads for name in variables})
-    os.execve(str(python), [str(python), str(pathlib.Path(__file__).resolve()), *sys.argv[1:]], environment)
+    environment = dict(os.environ, EIGENFORGE_PEERS_INSIDE="1", **{name: str(threads) for name in variables})
+    os.execve(str(python), [str(python), str(pathlib.Path(script).resolve()), *sys.argv[1:]], environment)
 
 
 def parse_arguments():
@@ -260,7 +259,7 @@ def compare(name, arguments, folder):
 def main():
     arguments = parse_arguments()
     if os.environ.get("EIGENFORGE_PEERS_INSIDE") != "1":
-        enter_environment(arguments)
+        enter_environment(arguments.threads)
     if arguments.child:
         program, name, sweeps = arguments.child
         case = first(CASES[name], int(sweeps))

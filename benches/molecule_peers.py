@@ -3,7 +3,7 @@
 
 In:   nothing, or a number of threads and the states of the last sweeps.
 Out:  a table of both programs' sweeps on the terminal.
-Runs: makes a virtual environment under target/dmrg_peers, installs block2 from PyPI in it, restarts itself there, and calls
+Runs: makes a virtual environment under target/dmrg_peers, installs block2 and TeNPy from PyPI in it, restarts itself there, and calls
       target/release/eigenforge.
 
     python3 benches/molecule_peers.py --threads 2 --states 500
@@ -23,24 +23,13 @@ import subprocess
 import sys
 import tempfile
 
+import dmrg_peers
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-HOME = ROOT / "target" / "dmrg_peers"
 FCIDUMP = ROOT / "benches" / "ci" / "N2_ccpvdz_10e_26o.FCIDUMP"
 # By exchange integrals, as eigenforge orders them.
 ORDER = [9, 8, 26, 12, 16, 10, 11, 15, 23, 13, 14, 3, 1, 2, 4, 5, 6, 7, 19, 20, 24, 25, 17, 18, 21, 22]
 NOISE = [1e-3, 1e-4, 1e-5]
-
-
-def enter_environment(threads):
-    python = HOME / "venv" / "bin" / "python"
-    if not python.exists():
-        HOME.mkdir(parents=True, exist_ok=True)
-        subprocess.run([sys.executable, "-m", "venv", str(HOME / "venv")], check=True)
-    if subprocess.run([str(python), "-c", "import pyblock2"], capture_output=True).returncode != 0:
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", "block2"], check=True)
-    names = ["OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"]
-    environment = dict(os.environ, EIGENFORGE_PEERS_INSIDE="1", **{name: str(threads) for name in names})
-    os.execve(str(python), [str(python), str(pathlib.Path(__file__).resolve()), *sys.argv[1:]], environment)
 
 
 def schedule(states):
@@ -91,7 +80,7 @@ def main():
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if os.environ.get("EIGENFORGE_PEERS_INSIDE") != "1":
-        enter_environment(arguments.threads)
+        dmrg_peers.enter_environment(arguments.threads, __file__)
     states, noise, bounds = schedule(arguments.states)
     if arguments.child:
         return print(json.dumps(solve_block2(states, noise, bounds, arguments.threads)))

@@ -135,7 +135,5 @@ fn dense(
     }
     let mut sums = vec![0.0; forming.length];
     run(&forming, Buffers::default().set(own, data).set(space, &operators.sums), &mut sums);
-    let groups = (0..blocks.len()).map(|b| vec![b]).collect();
-    let places = (0..blocks.len()).map(|b| (b, 0)).collect();
-    EnlargedOperators { blocks, groups, places, sums, summed: forming.groups.len() }
+    EnlargedOperators::one_by_one(blocks, sums, forming.groups.len())
 }

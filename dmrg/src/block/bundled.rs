@@ -12,9 +12,7 @@ use crate::chain::bundles::{BundleList, BundleLists, Bundles};
 use crate::chain::operator_sum::Entry;
 use crate::error::DmrgError;
 use eigenforge_runtime::backend::Backend;
-use eigenforge_runtime::records::{
-    Action, AssembledPart, Assembly, AssemblyTerm, Operand, OperandSpace, Record, RecordStage,
-};
+use eigenforge_runtime::records::{AssembledPart, Assembly, AssemblyTerm, Operand, OperandSpace, Record, RecordStage};
 use std::sync::OnceLock;
 
 /// The operators of a group between two sectors.
@@ -22,9 +20,9 @@ use std::sync::OnceLock;
 pub(crate) struct SideBySide {
     /// The sector that they map to.
     pub(crate) row: usize,
-    /// States of that sector, and of the one that they map from.
+    /// States of that sector.
     pub(crate) rows: usize,
-    /// See `rows`.
+    /// States of the one that they map from.
     pub(crate) columns: usize,
     /// How many operators.
     pub(crate) count: usize,
@@ -42,19 +40,7 @@ impl SideBySide {
     pub(crate) fn abreast(&self) -> Operand {
         Operand { space: self.space, offset: self.offset, stride: self.rows, transposed: false }
     }
-}
 
-/// The matrices of a stage's output at `offset`, `rows` each, beside each other.
-pub(crate) fn abreast_at(offset: usize, rows: usize) -> Operand {
-    Operand { space: OperandSpace::Between, offset, stride: rows, transposed: false }
-}
-
-/// a · b as a whole group of a stage.
-pub(super) fn whole_product(a: Operand, b: Operand, inner: usize, [rows, columns]: [usize; 2]) -> Record {
-    Record { action: Action::Product { a, b, inner }, coefficient: 1.0, first: 0, stride: rows, rows, columns }
-}
-
-impl SideBySide {
     /// z_k = A_k · (the columns of the input at `offset`, of `stride` rows): R × K·`columns`. Returns its first element.
     pub(crate) fn onto_columns(
         &self,
@@ -73,8 +59,13 @@ impl SideBySide {
 
     fn times(&self, first: &mut RecordStage, x: Operand, columns: usize) -> usize {
         let rows = self.rows * self.count;
-        first.push(rows * columns, vec![whole_product(self.stacked(), x, self.columns, [rows, columns])])
+        first.push(rows * columns, vec![Record::product(self.stacked(), x, self.columns, [rows, columns])])
     }
+}
+
+/// The matrices of a stage's output at `offset`, `rows` each, beside each other.
+pub(crate) fn abreast_at(offset: usize, rows: usize) -> Operand {
+    Operand { space: OperandSpace::Between, offset, stride: rows, transposed: false }
 }
 
 impl<B> EnlargedOperators<B> {
@@ -86,9 +77,7 @@ impl<B> EnlargedOperators<B> {
         let Operand { space, offset, .. } = matrix.filter(|_| operators.len() > 1)?;
         Some(SideBySide { row: *row, rows, columns, count: operators.len(), space, offset })
     }
-}
 
-impl<B> EnlargedOperators<B> {
     /// Uᵀ A_k U of the operators of a group, side by side again.
     pub(super) fn project_together(
         &self,
@@ -104,7 +93,7 @@ impl<B> EnlargedOperators<B> {
             let (Some(to), Some(from)) = (kept.block(a.row), kept.block(column)) else { continue };
             let half = a.onto_columns(first, (from.offset, from.rows, from.columns));
             let u = Operand { space: OperandSpace::Input, offset: to.offset, stride: to.rows, transposed: true };
-            let record = whole_product(u, abreast_at(half, a.rows), a.rows, [to.columns, a.count * from.columns]);
+            let record = Record::product(u, abreast_at(half, a.rows), a.rows, [to.columns, a.count * from.columns]);
             let offset = second.push(to.columns * a.count * from.columns, vec![record]);
             for (k, list) in lists.iter_mut().enumerate() {
                 let (row, column) = (to.kept_sector, from.kept_sector);

@@ -70,8 +70,7 @@ pub struct EnlargedOperators<B = Vec<f64>> {
     /// Operators that stand side by side in `sums`; else each is alone.
     pub groups: Vec<Vec<usize>>,
     /// Group of each operator, and its number in it.
-    #[doc(hidden)]
-    pub places: Vec<(usize, usize)>,
+    pub(crate) places: Vec<(usize, usize)>,
     /// Blocks that were summed into dense matrices, in one buffer.
     pub sums: B,
     /// How many were summed, or groups of them.
@@ -194,9 +193,7 @@ impl<B> Enlarging<'_, B> {
         }
         let (own, _) = self.side.spaces();
         let sums = engine.run(&forming, Operands::default().set(own, &self.block.data))?;
-        let groups = (0..blocks.len()).map(|b| vec![b]).collect();
-        let places = (0..blocks.len()).map(|b| (b, 0)).collect();
-        Ok(EnlargedOperators { blocks, groups, places, sums, summed: forming.groups.len() })
+        Ok(EnlargedOperators::one_by_one(blocks, sums, forming.groups.len()))
     }
 
     fn pieces(&self) -> Vec<Vec<Option<OperatorBlock>>> {
@@ -302,6 +299,12 @@ impl OperatorBlock {
 }
 
 impl<B> EnlargedOperators<B> {
+    /// Operators of which each is alone; `summed` of their blocks are in `sums`.
+    pub fn one_by_one(blocks: Vec<Vec<Option<OperatorBlock>>>, sums: B, summed: usize) -> EnlargedOperators<B> {
+        let (groups, places) = (0..blocks.len()).map(|b| (vec![b], (b, 0))).unzip();
+        EnlargedOperators { blocks, groups, places, sums, summed }
+    }
+
     /// Whether operator `b` has a block from a sector to itself.
     pub(crate) fn maps_to_itself(&self, b: usize, sector: usize) -> bool {
         let first = self.groups[self.places[b].0][0];

@@ -30,10 +30,6 @@ fn matrix(space: OperandSpace, offset: usize, stride: usize) -> Operand {
     Operand { space, offset, stride, transposed: false }
 }
 
-fn product(a: Operand, b: Operand, inner: usize, [rows, columns]: [usize; 2]) -> Record {
-    Record { action: Action::Product { a, b, inner }, coefficient: 1.0, first: 0, stride: rows, rows, columns }
-}
-
 /// Makes the columns in `data`, which follow each other as listed, orthonormal and orthogonal to the states of `against`; `None` if they
 /// did not become so.
 ///
@@ -50,17 +46,17 @@ pub(crate) fn orthonormal<E: Backend>(
         let (size, count) = ([*rows, *columns], *columns);
         let x = matrix(OperandSpace::Input, *offset, *rows);
         let turned = Operand { transposed: true, ..x };
-        let square = product(turned, x, *rows, [count, count]);
+        let square = Record::product(turned, x, *rows, [count, count]);
         let one = Record { action: Action::Diagonal, coefficient: -1.0, ..square };
         let at = overlaps.push(count * count, vec![square, one]);
-        let square = product(x, matrix(OperandSpace::Between, at, count), count, size);
+        let square = Record::product(x, matrix(OperandSpace::Between, at, count), count, size);
         let same = Record { action: Action::Copy { a: x }, ..square };
         let mut records = vec![same, Record { coefficient: -0.5, ..square }];
         if let Some(kept) = against.and_then(|states| states.block(*sector)) {
             let v = matrix(OperandSpace::Right, kept.offset, kept.rows);
-            let overlap = product(Operand { transposed: true, ..v }, x, *rows, [kept.columns, count]);
+            let overlap = Record::product(Operand { transposed: true, ..v }, x, *rows, [kept.columns, count]);
             let at = overlaps.push(kept.columns * count, vec![overlap]);
-            let back = product(v, matrix(OperandSpace::Between, at, kept.columns), kept.columns, size);
+            let back = Record::product(v, matrix(OperandSpace::Between, at, kept.columns), kept.columns, size);
             records.push(Record { coefficient: -1.0, ..back });
         }
         next.push(rows * columns, records);

@@ -6,7 +6,7 @@
 //! operator. Operators that stand [side by side](super::bundled) are one term. All records of one sector of y form one group.
 
 use super::blocks::WaveLayout;
-use super::bundled::{SideBySide, abreast_at, whole_product};
+use super::bundled::{SideBySide, abreast_at};
 use super::enlarged::{EnlargedOperators, OperatorBlock, Piece};
 use super::projection::{onto_columns, onto_rows};
 use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage, TwoStages};
@@ -79,7 +79,7 @@ fn terms_side_by_side(
         let z = b.onto_rows(first, x.offset, x.rows);
         (a.abreast(), turned(abreast_at(z, b.rows)), a.count * x.rows)
     };
-    out.push(whole_product(from, to, inner, [a.rows, b.rows]));
+    out.push(Record::product(from, to, inner, [a.rows, b.rows]));
 }
 
 /// A_b x B_bᵀ from one sector of x to one of y.

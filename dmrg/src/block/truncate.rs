@@ -344,10 +344,9 @@ pub(crate) fn weighted_stages<B>(
     for q in 0..own.len() {
         second.push(own.dimension(q).pow(2), Vec::new());
     }
-    for (group, members) in operators.groups.iter().enumerate() {
-        if members.len() < 2 || members.iter().any(|b| weight(*b) != weight(members[0])) {
-            continue;
-        }
+    // Operators side by side with one weight are taken at once.
+    let apart = |members: &Vec<usize>| members.len() < 2 || members.iter().any(|b| weight(*b) != weight(members[0]));
+    for (group, members) in operators.groups.iter().enumerate().filter(|(_, members)| !apart(members)) {
         for (index, sector) in wave.layout.sectors.iter().enumerate() {
             let Some(a) = operators.side_by_side(group, wave.block_sector(side, index)) else { continue };
             let (offset, vectors) = match side {
@@ -362,8 +361,7 @@ pub(crate) fn weighted_stages<B>(
             second.groups[a.row].records.push(Record { action, coefficient, first: 0, stride: d, rows: d, columns: d });
         }
     }
-    let alone = |members: &&Vec<usize>| members.len() < 2 || members.iter().any(|b| weight(*b) != weight(members[0]));
-    for b in operators.groups.iter().filter(alone).flatten().copied() {
+    for b in operators.groups.iter().filter(|members| apart(members)).flatten().copied() {
         for (index, sector) in wave.layout.sectors.iter().enumerate() {
             let Some(block) = operators.block(b, wave.block_sector(side, index)) else { continue };
             let d = own.dimension(block.row);

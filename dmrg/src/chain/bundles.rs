@@ -1,7 +1,7 @@
 //! Operators of a cut that change the charges alike: they have the same blocks, which stand [side by side](Assembly) in memory.
 //!
-//! A molecule of n orbitals has some n² operators at a cut, of a hundred changes of charges at most. With operators one by one
-//! its products are those of small matrices, hundreds of thousands a bond; side by side they are two a change and a sector.
+//! A molecule of n orbitals has some n² operators at a cut, of about a hundred changes of charges. One by one its products are those of
+//! small matrices; side by side they are two a change and a sector.
 //!
 //! [`Assembly`]: eigenforge_runtime::records::Assembly
 

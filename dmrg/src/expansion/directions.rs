@@ -11,7 +11,7 @@
 //! ⟨y_k|y_l⟩ = y_k · y_l − i y_k · J y_l, and its eigenvectors a + ib give the pairs (Σ a_k y_k + b_k J y_k, Σ −b_k y_k + a_k J y_k).
 
 use super::limits::ExpansionLimits;
-use super::sketch::{Sketch, SketchBlock, VARIANCE, copy, plain, product, transposed};
+use super::sketch::{Sketch, SketchBlock, VARIANCE, copy, plain, transposed};
 use crate::block::orthonormal::{SectorColumns, orthonormal};
 use crate::block::state::Isometry;
 use crate::block::truncate::{TruncationLimits, choose};
@@ -87,7 +87,7 @@ fn spectra<E: Engine>(
     let (mut gram, mut list) = (RecordStage::default(), Vec::with_capacity(sketch.blocks.len()));
     for SketchBlock { offset, rows, columns, .. } in &sketch.blocks {
         let y = plain(OperandSpace::Input, *offset, *rows);
-        let with = |other| product(y, transposed(other), *columns, [*rows, *rows]);
+        let with = |other| Record::product(y, transposed(other), *columns, [*rows, *rows]);
         list.push((gram.push(rows * rows, vec![with(y)]), *rows));
         if turned.is_some() {
             gram.push(rows * rows, vec![with(plain(OperandSpace::Between, *offset, *rows))]);
@@ -150,7 +150,7 @@ impl<B> Directions<B> {
             coefficients.extend(spectrum.coefficients(k, count));
             let part = |space, behind: usize| {
                 let scaled = plain(OperandSpace::Right, first + behind, width * k);
-                product(transposed(plain(space, block.offset, k)), scaled, k, [block.columns, columns])
+                Record::product(transposed(plain(space, block.offset, k)), scaled, k, [block.columns, columns])
             };
             let mut records = vec![part(OperandSpace::Input, 0)];
             records.extend(wanted.in_pairs.then(|| part(OperandSpace::Between, k)));

@@ -3,7 +3,7 @@
 //! In: the operators in the kept states V, and the new states N outside them. Out: those in (V, N). Of each only the parts of N are
 //! computed, (V, N)ᵀ A N and Nᵀ A V; Vᵀ A V is copied. With few new states that costs a fraction of a projection of the whole.
 
-use super::sketch::{copy, kept_operand, plain, product, transpose_piece, transposed};
+use super::sketch::{copy, kept_operand, plain, transpose_piece, transposed};
 use crate::block::blocks::Side;
 use crate::block::enlarged::{EnlargedOperators, OperatorBlock};
 use crate::block::environment::{BlockOperator, DenseBlock, Environment};
@@ -134,7 +134,7 @@ fn new_columns(
     let onto = |piece| onto_columns(piece, from.new_offset(), from.all.rows, count, rows);
     let half = first.push(rows * count, block.pieces.iter().map(onto).collect());
     let (a, b) = (transposed(kept_operand(OperandSpace::Input, to.all)), plain(OperandSpace::Between, half, rows));
-    Some(Record { first: to.all.columns * from.old, ..product(a, b, rows, [to.all.columns, count]) })
+    Some(Record { first: to.all.columns * from.old, ..Record::product(a, b, rows, [to.all.columns, count]) })
 }
 
 /// (Aᵀ N)ᵀ V.
@@ -151,6 +151,6 @@ fn new_rows(
     let onto = |piece| onto_columns(&transpose_piece(piece), to.new_offset(), to.all.rows, count, rows);
     let half = first.push(rows * count, block.pieces.iter().map(onto).collect());
     let (a, b) = (transposed(plain(OperandSpace::Between, half, rows)), kept_operand(OperandSpace::Input, from.all));
-    let record = product(a, b, rows, [count, from.old]);
+    let record = Record::product(a, b, rows, [count, from.old]);
     Some(Record { first: to.old, stride: to.all.columns, ..record })
 }

@@ -83,10 +83,6 @@ pub(super) fn transposed(operand: Operand) -> Operand {
     Operand { transposed: true, ..operand }
 }
 
-pub(super) fn product(a: Operand, b: Operand, inner: usize, [rows, columns]: [usize; 2]) -> Record {
-    Record { action: Action::Product { a, b, inner }, coefficient: 1.0, first: 0, stride: rows, rows, columns }
-}
-
 pub(super) fn copy(a: Operand, [rows, columns]: [usize; 2]) -> Record {
     Record { action: Action::Copy { a }, coefficient: 1.0, first: 0, stride: rows, rows, columns }
 }
@@ -215,9 +211,9 @@ impl<B> Sketching<'_, B> {
             let at = near.push(k * inner, pieces.collect());
             let (x, c) = (plain(OperandSpace::Between, at, k), plain(OperandSpace::Input, first, height));
             let c = if self.near == Side::Left { c } else { transposed(c) };
-            let at = centre.push(k * bond, vec![product(x, c, inner, [k, bond])]);
+            let at = centre.push(k * bond, vec![Record::product(x, c, inner, [k, bond])]);
             let (x, v) = (plain(OperandSpace::Between, at, k), transposed(kept_operand(OperandSpace::Input, states)));
-            let at = wide.push(k * states.rows, vec![product(x, v, bond, [k, states.rows])]);
+            let at = wide.push(k * states.rows, vec![Record::product(x, v, bond, [k, states.rows])]);
             rows.groups[target].records.extend(b.pieces.iter().map(|piece| onto_rows(piece, at, k, k)));
         }
         let between = engine.run(&near, operands.set(OperandSpace::Input, &random))?;
@@ -263,10 +259,12 @@ fn project_out<E: Engine>(
         let mut records = vec![copy(y, size)];
         if let Some(kept) = states.block(block.sector) {
             let v = kept_operand(OperandSpace::Right, kept);
-            let at = overlaps
-                .push(block.rows * kept.columns, vec![product(y, v, block.columns, [block.rows, kept.columns])]);
+            let at = overlaps.push(
+                block.rows * kept.columns,
+                vec![Record::product(y, v, block.columns, [block.rows, kept.columns])],
+            );
             let overlap = plain(OperandSpace::Between, at, block.rows);
-            records.push(Record { coefficient: -1.0, ..product(overlap, transposed(v), kept.columns, size) });
+            records.push(Record { coefficient: -1.0, ..Record::product(overlap, transposed(v), kept.columns, size) });
         }
         rest.push(block.rows * block.columns, records);
     }

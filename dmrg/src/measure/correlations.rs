@@ -159,5 +159,5 @@ fn identities(sectors: &Sectors) -> EnlargedOperators<()> {
         Some(OperatorBlock { row: q, column: q, pieces: vec![piece] })
     };
     let blocks = vec![(0..sectors.len()).map(block).collect()];
-    EnlargedOperators { blocks, groups: vec![vec![0]], places: vec![(0, 0)], sums: (), summed: 0 }
+    EnlargedOperators::one_by_one(blocks, (), 0)
 }

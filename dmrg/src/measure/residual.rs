@@ -21,7 +21,7 @@
 //! Several [groups](GROUPS) of random rows are independent: their mean is the result, their spread the standard error.
 
 pub(crate) use super::rows::RowLimits;
-use super::rows::{Counted, GROUPS, GrownRows, LeftRows, Rows, of_kept, of_wave, product};
+use super::rows::{Counted, GROUPS, GrownRows, LeftRows, Rows, of_kept, of_wave};
 use crate::block::blocks::Side;
 use crate::block::bond::TwoSiteBond;
 use crate::block::environment::Environment;
@@ -164,8 +164,10 @@ impl<B> GrownRows<B> {
             let Some(k) = ket.iter().find(|k| k.states == block.states) else { continue };
             let Some(to) = operators.block(operators.groups[block.group][0], k.enlarged) else { continue };
             let stacked = block.height * block.count;
-            let x = first
-                .push(stacked * k.rows, vec![product(block.stacked(), k.transpose(0), k.columns, stacked, k.rows)]);
+            let x = first.push(
+                stacked * k.rows,
+                vec![Record::product(block.stacked(), k.transpose(0), k.columns, [stacked, k.rows])],
+            );
             let (_, group) = *outs.entry(block.row).or_insert_with(|| {
                 second.push(block.height * enlarged.sectors.dimension(to.row), Vec::new());
                 (to.row, second.groups.len() - 1)
@@ -176,7 +178,7 @@ impl<B> GrownRows<B> {
                     let a = Operand { space, offset: x, stride: block.height, transposed: false };
                     let b = Operand { transposed: true, ..together.abreast() };
                     let inner = block.count * k.rows;
-                    second.groups[group].records.push(product(a, b, inner, block.height, together.rows));
+                    second.groups[group].records.push(Record::product(a, b, inner, [block.height, together.rows]));
                 }
                 None => {
                     let pieces = to.pieces.iter().map(|piece| onto_rows(piece, x, block.height, block.height));
@@ -204,9 +206,10 @@ impl<B> GrownRows<B> {
             let mut records =
                 vec![Record { action: copy, coefficient: 1.0, first: 0, stride: height, rows: height, columns }];
             if let Some(k) = ket.iter().find(|k| k.enlarged == *e) {
-                let at = onto.push(height * k.columns, vec![product(y, k.matrix(0), k.rows, height, k.columns)]);
+                let at =
+                    onto.push(height * k.columns, vec![Record::product(y, k.matrix(0), k.rows, [height, k.columns])]);
                 let a = Operand { space: OperandSpace::Between, offset: at, stride: height, transposed: false };
-                let within = product(a, k.transpose(0), k.columns, height, columns);
+                let within = Record::product(a, k.transpose(0), k.columns, [height, columns]);
                 records.push(Record { coefficient: -1.0, ..within });
             }
             matrices.push((*row, outside.push(height * columns, records), columns));

@@ -15,9 +15,7 @@ use crate::chain::operator_sum::Entry;
 use crate::engine::Engine;
 use crate::error::DmrgError;
 use eigenforge_runtime::backend::Operands;
-use eigenforge_runtime::records::{
-    Action, AssembledPart, Assembly, AssemblyTerm, Operand, OperandSpace, Record, RecordStage,
-};
+use eigenforge_runtime::records::{AssembledPart, Assembly, AssemblyTerm, Operand, OperandSpace, Record, RecordStage};
 use faer::Mat;
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -110,11 +108,6 @@ pub(super) fn of_kept<B>(kept: &Isometry<B>) -> Vec<KetBlock> {
         transposed: false,
     };
     kept.blocks.iter().map(block).collect()
-}
-
-/// A whole block C += A B.
-pub(super) fn product(a: Operand, b: Operand, inner: usize, rows: usize, columns: usize) -> Record {
-    Record { action: Action::Product { a, b, inner }, coefficient: 1.0, first: 0, stride: rows, rows, columns }
 }
 
 /// Adds rounding to a matrix of weights, which ψ normalised makes at most about 1: states of no weight at all make a matrix on which
@@ -254,7 +247,7 @@ impl<B> LeftRows<B> {
             let Some(k) = ket.iter().find(|k| k.states == block.states) else { continue };
             for part in &given.parts[k.enlarged] {
                 let (rows, columns) = (block.height * block.count, part.dimension);
-                let record = product(block.stacked(), k.transpose(part.first), k.columns, rows, columns);
+                let record = Record::product(block.stacked(), k.transpose(part.first), k.columns, [rows, columns]);
                 let offset = first.push(rows * columns, vec![record]);
                 let z = LeftBlock { states: part.block, columns, offset, ..*block };
                 moved.insert((z.group, part.state, z.row, z.states), z);
@@ -397,7 +390,7 @@ impl<B> GrownRows<B> {
             let (offset, inner, height) = bras[block.row];
             let bra = Operand { space: OperandSpace::Left, offset, stride: inner, transposed: true };
             let columns = block.count * block.columns;
-            let record = product(bra, block.abreast(0, false), inner, height, columns);
+            let record = Record::product(bra, block.abreast(0, false), inner, [height, columns]);
             let offset = stage.push(height * columns, vec![record]);
             blocks.push(LeftBlock { row, height, offset, ..*block });
         }
@@ -434,7 +427,7 @@ impl<B> GrownRows<B> {
             for (first, rows, at) in parts.iter().filter(|(_, rows, _)| *rows > 0) {
                 for (other, columns, beside) in parts.iter().filter(|(_, columns, _)| *columns > 0) {
                     let (a, b) = (block.abreast(*first, false), block.abreast(*other, true));
-                    let record = product(a, b, block.count * block.columns, *rows, *columns);
+                    let record = Record::product(a, b, block.count * block.columns, [*rows, *columns]);
                     let stride = sizes[block.row];
                     stage.groups[block.row].records.push(Record { first: at + beside * stride, stride, ..record });
                 }

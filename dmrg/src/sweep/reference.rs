@@ -14,7 +14,7 @@ use crate::chain::Chain;
 use crate::engine::Engine;
 use crate::error::DmrgError;
 use eigenforge_runtime::backend::Operands;
-use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage};
+use eigenforge_runtime::records::{Operand, OperandSpace, Record, RecordGroup, RecordStage};
 use faer::Mat;
 
 /// A state of a chain as one isometry per site, right-canonical.
@@ -52,11 +52,6 @@ fn stored(space: OperandSpace, offset: usize, stride: usize) -> Operand {
 /// The transpose of a stored matrix.
 fn transposed(space: OperandSpace, offset: usize, stride: usize) -> Operand {
     Operand { space, offset, stride, transposed: true }
-}
-
-/// A whole block C += A B.
-fn product(a: Operand, b: Operand, inner: usize, rows: usize, columns: usize) -> Record {
-    Record { action: Action::Product { a, b, inner }, coefficient: 1.0, first: 0, stride: rows, rows, columns }
 }
 
 impl<B> ReferenceState<B> {
@@ -198,11 +193,13 @@ impl<B> ReferenceOverlaps<B> {
                 };
                 let Some((tensor, sector, inner, columns)) = found else { continue };
                 let contacted = stored(OperandSpace::Left, contact.offset, contact.rows);
-                let between =
-                    first.push(contact.rows * columns, vec![product(contacted, tensor, inner, contact.rows, columns)]);
+                let between = first.push(
+                    contact.rows * columns,
+                    vec![Record::product(contacted, tensor, inner, [contact.rows, columns])],
+                );
                 let a = transposed(OperandSpace::Input, block.offset + part.first, block.rows);
                 let b = stored(OperandSpace::Between, between, contact.rows);
-                let record = product(a, b, part.dimension, block.columns, columns);
+                let record = Record::product(a, b, part.dimension, [block.columns, columns]);
                 let group = *target.get_or_insert_with(|| {
                     let offset = second.push(block.columns * columns, Vec::new());
                     blocks.push(CutOverlapBlock { own: block.kept_sector, other: sector, offset, rows: block.columns });
@@ -276,7 +273,7 @@ impl<B> ReferenceOverlaps<B> {
                 let Some((v, k, inner, columns)) = self.leftwards(p, contact, part.state, &here) else { continue };
                 let a = stored(OperandSpace::Left, contact.offset, contact.rows);
                 let v = Operand { space: OperandSpace::LeftSum, ..v };
-                let record = product(a, v, inner, contact.rows, columns);
+                let record = Record::product(a, v, inner, [contact.rows, columns]);
                 of_left.push((part, k, columns, first.push(contact.rows * columns, vec![record])));
             }
             let mut of_right = Vec::new();
@@ -287,7 +284,7 @@ impl<B> ReferenceOverlaps<B> {
                 let Some((v, k, inner, columns)) = found else { continue };
                 let a = stored(OperandSpace::Right, contact.offset, contact.rows);
                 let v = Operand { space: OperandSpace::RightSum, ..v };
-                let record = product(a, v, inner, contact.rows, columns);
+                let record = Record::product(a, v, inner, [contact.rows, columns]);
                 of_right.push((part, k, first.push(contact.rows * columns, vec![record])));
             }
             let mut records = Vec::new();
@@ -295,7 +292,7 @@ impl<B> ReferenceOverlaps<B> {
                 for (behind, _, b) in of_right.iter().filter(|(_, other, _)| other == k) {
                     let x = stored(OperandSpace::Between, *a, own.dimension);
                     let y = transposed(OperandSpace::Between, *b, behind.dimension);
-                    let record = product(x, y, *inner, own.dimension, behind.dimension);
+                    let record = Record::product(x, y, *inner, [own.dimension, behind.dimension]);
                     records.push(Record { first: own.first + behind.first * pair.rows, stride: pair.rows, ..record });
                 }
             }
@@ -346,7 +343,8 @@ impl<B> ReferenceOverlaps<B> {
                 };
                 let Some((v, sector, inner, columns)) = found else { continue };
                 let a = stored(OperandSpace::Left, contact.offset, contact.rows);
-                let made = first.push(contact.rows * columns, vec![product(a, v, inner, contact.rows, columns)]);
+                let made =
+                    first.push(contact.rows * columns, vec![Record::product(a, v, inner, [contact.rows, columns])]);
                 for other in others {
                     let Some(beyond) = far.with_own(other.block).filter(|beyond| beyond.other == sector) else {
                         continue;
@@ -355,11 +353,16 @@ impl<B> ReferenceOverlaps<B> {
                     let record = match with {
                         Side::Left => {
                             let x = stored(OperandSpace::Between, made, rows);
-                            product(x, transposed(OperandSpace::LeftSum, beyond.offset, width), columns, rows, width)
+                            Record::product(
+                                x,
+                                transposed(OperandSpace::LeftSum, beyond.offset, width),
+                                columns,
+                                [rows, width],
+                            )
                         }
                         Side::Right => {
                             let x = stored(OperandSpace::LeftSum, beyond.offset, width);
-                            product(x, transposed(OperandSpace::Between, made, rows), columns, width, rows)
+                            Record::product(x, transposed(OperandSpace::Between, made, rows), columns, [width, rows])
                         }
                     };
                     let at = match with {

@@ -119,6 +119,11 @@ pub struct Record {
 }
 
 impl Record {
+    /// a · b, all of a block of `rows` × `columns`.
+    pub fn product(a: Operand, b: Operand, inner: usize, [rows, columns]: [usize; 2]) -> Record {
+        Record { action: Action::Product { a, b, inner }, coefficient: 1.0, first: 0, stride: rows, rows, columns }
+    }
+
     /// Floating-point operations.
     pub fn flops(&self) -> f64 {
         let area = (self.rows * self.columns) as f64;
