@@ -100,7 +100,8 @@ fn identities_are_detected_at_4096_states() {
     }
 }
 
-/// Spins that all pairs couple: eight operators and more of each change of charges stand side by side.
+/// Spins that all pairs couple: eight operators and more of each change of charges stand side by side, and those of the longer block
+/// are passed on.
 fn all_pairs(sites: usize) -> Chain {
     let pairs: Vec<(usize, usize, f64)> = (0..sites).flat_map(|i| (i + 1..sites).map(move |j| (i, j, 1.0))).collect();
     let lattice = Lattice::from_edges(sites, &pairs).unwrap();
@@ -113,19 +114,23 @@ fn all_pairs(sites: usize) -> Chain {
 /// Couplings that nothing orders: every form is the same product, and runs with noise, by both updates, find the same levels and variances.
 #[test]
 fn operators_side_by_side_are_those_one_by_one() {
-    let in_form = |form| FullBond::new(&all_pairs(10).with_superblock(form)).unwrap().projection().unwrap();
+    let in_form = |form| FullBond::new(&all_pairs(18).with_superblock(form)).unwrap().projection().unwrap();
     let (planned, together) = (in_form(SuperblockForm::Planned), in_form(SuperblockForm::Bundled));
+    let sums = |of: &Projection| of.operators[1].len();
+    let dense = sums(&in_form(SuperblockForm::LeftRight));
+    assert!(2 * sums(&together) < dense, "{} of {dense}", sums(&together));
     let products = |of: &Projection| of.superblock.first.counts().0 + of.superblock.second.counts().0;
     assert!(3 * products(&together) < products(&planned), "{} {}", products(&together), products(&planned));
     let x = seeded::vector(planned.superblock.second.length, 5);
     for (found, expected) in product(&together, &x).iter().zip(product(&planned, &x)) {
         assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
     }
-    for update in [UpdateChoice::TwoSite, UpdateChoice::Expanding] {
+    // Directions of an expansion are random, and so is where its few states end.
+    for (update, apart) in [(UpdateChoice::TwoSite, 1e-7), (UpdateChoice::Expanding, 1e-5)] {
         let [planned, together] = [SuperblockForm::Planned, SuperblockForm::Bundled].map(|form| {
             let noise = Some(vec![1e-3, 1e-4]);
             let options = Options {
-                states: vec![8, 16],
+                states: vec![12, 32],
                 sweeps: 12,
                 improvement: 0.0,
                 targets: 2,
@@ -133,17 +138,17 @@ fn operators_side_by_side_are_those_one_by_one() {
                 noise,
                 ..Options::default()
             };
-            let chain = all_pairs(12).with_superblock(form);
+            let chain = all_pairs(18).with_superblock(form);
             eigenforge::dmrg::run(&chain, &Options { check: false, ..options }, None, |_| {}).unwrap()
         });
         let size = planned.energy.abs();
         assert!(
-            (planned.energy - together.energy).abs() < 1e-7 * size,
+            (planned.energy - together.energy).abs() < apart * size,
             "{update:?}: {} {}",
             planned.energy,
             together.energy
         );
         let [a, b] = [&planned, &together].map(|found| found.variance.unwrap());
-        assert!(a > 1e-6 && (a - b).abs() < 1e-2 * a, "{update:?}: {a} {b}");
+        assert!(a > 1e-6 && (a - b).abs() < (1e-2 + 1e4 * apart) * a, "{update:?}: {a} {b}");
     }
 }

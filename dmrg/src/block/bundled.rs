@@ -3,29 +3,38 @@
 //! A group of K operators maps a sector of C states to one of R states by K matrices, stored as elements (row, k, column).
 //! One below the other they are R·K × C, so that z_k = A_k x of all is one product. z is then R × K·C' of the columns k +
 //! K·column, and so are the operators of the other side, wherefore Σ_k z_k B_kᵀ is one product too.
+//!
+//! Operators that are [passed on](crate::chain::bundles) are such matrices of the block alone, at the place of each state of the site:
+//! with d states a d-th of the elements or less, and of the operations of A_k x.
 
-use super::blocks::Side;
+use super::blocks::{Part, Side};
 use super::enlarged::{EnlargedOperators, Enlarging, OperatorBlock, Piece};
 use super::environment::{BlockOperator, DenseBlock};
 use super::state::Isometry;
-use crate::chain::bundles::{BundleList, BundleLists, Bundles};
+use crate::chain::bundles::{BundleList, BundleLists, Bundles, BundlesOfSite, Signs};
 use crate::chain::operator_sum::Entry;
 use crate::error::DmrgError;
 use eigenforge_runtime::backend::Backend;
 use eigenforge_runtime::records::{AssembledPart, Assembly, AssemblyTerm, Operand, OperandSpace, Record, RecordStage};
 use std::sync::OnceLock;
 
-/// The operators of a group between two sectors.
+/// The operators of a group between some states of two sectors, all of them but where they are passed on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SideBySide {
     /// The sector that they map to.
     pub(crate) row: usize,
-    /// States of that sector.
+    /// The first of its states.
+    pub(crate) first_row: usize,
+    /// How many of them.
     pub(crate) rows: usize,
-    /// States of the one that they map from.
+    /// The first state of the sector that they map from.
+    pub(crate) first_column: usize,
+    /// How many of them.
     pub(crate) columns: usize,
     /// How many operators.
     pub(crate) count: usize,
+    /// What multiplies the matrices: 1 or −1.
+    pub(crate) coefficient: f64,
     space: OperandSpace,
     offset: usize,
 }
@@ -41,41 +50,47 @@ impl SideBySide {
         Operand { space: self.space, offset: self.offset, stride: self.rows, transposed: false }
     }
 
-    /// z_k = A_k · (the columns of the input at `offset`, of `stride` rows): R × K·`columns`. Returns its first element.
+    /// z_k = A_k · (the columns of the input at `offset`, of `stride` rows): R × K·`columns`.
     pub(crate) fn onto_columns(
         &self,
         first: &mut RecordStage,
         (offset, stride, columns): (usize, usize, usize),
-    ) -> usize {
+    ) -> Operand {
+        let offset = offset + self.first_column;
         let x = Operand { space: OperandSpace::Input, offset, stride, transposed: false };
         self.times(first, x, columns)
     }
 
-    /// z_k = A_k · (the rows of the input at `offset`)ᵀ, all `rows` of them: R × K·`rows`. Returns its first element.
-    pub(crate) fn onto_rows(&self, first: &mut RecordStage, offset: usize, rows: usize) -> usize {
+    /// z_k = A_k · (the rows of the input at `offset`)ᵀ, all `rows` of them: R × K·`rows`.
+    pub(crate) fn onto_rows(&self, first: &mut RecordStage, offset: usize, rows: usize) -> Operand {
+        let offset = offset + self.first_column * rows;
         let x = Operand { space: OperandSpace::Input, offset, stride: rows, transposed: true };
         self.times(first, x, rows)
     }
 
-    fn times(&self, first: &mut RecordStage, x: Operand, columns: usize) -> usize {
+    fn times(&self, first: &mut RecordStage, x: Operand, columns: usize) -> Operand {
         let rows = self.rows * self.count;
-        first.push(rows * columns, vec![Record::product(self.stacked(), x, self.columns, [rows, columns])])
+        let product = Record::product(self.stacked(), x, self.columns, [rows, columns]);
+        let offset = first.push(rows * columns, vec![Record { coefficient: self.coefficient, ..product }]);
+        Operand { space: OperandSpace::Between, offset, stride: self.rows, transposed: false }
     }
 }
 
-/// The matrices of a stage's output at `offset`, `rows` each, beside each other.
-pub(crate) fn abreast_at(offset: usize, rows: usize) -> Operand {
-    Operand { space: OperandSpace::Between, offset, stride: rows, transposed: false }
-}
-
 impl<B> EnlargedOperators<B> {
-    /// The operators of a group that map from a sector; `None` where there are none, or where one operator is alone.
-    pub(crate) fn side_by_side(&self, group: usize, sector: usize) -> Option<SideBySide> {
+    /// The operators of a group that map from a sector; nothing where there are none, or where one operator is alone. No two parts have
+    /// rows or columns in common.
+    pub(crate) fn side_by_side(&self, group: usize, sector: usize) -> impl Iterator<Item = SideBySide> + Clone {
         let operators = &self.groups[group];
-        let OperatorBlock { row, pieces, .. } = self.blocks[operators[0]][sector].as_ref()?;
-        let Piece { rows, columns, matrix, .. } = pieces[0];
-        let Operand { space, offset, .. } = matrix.filter(|_| operators.len() > 1)?;
-        Some(SideBySide { row: *row, rows, columns, count: operators.len(), space, offset })
+        let count = operators.len();
+        let block = self.blocks[operators[0]][sector].as_ref().filter(|_| count > 1);
+        block.into_iter().flat_map(move |OperatorBlock { row, pieces, .. }| {
+            pieces.iter().filter_map(move |piece| {
+                let Piece { first_row, first_column, rows, columns, coefficient, matrix } = *piece;
+                let Operand { space, offset, .. } = matrix?;
+                let row = *row;
+                Some(SideBySide { row, first_row, rows, first_column, columns, count, coefficient, space, offset })
+            })
+        })
     }
 
     /// Uᵀ A_k U of the operators of a group, side by side again.
@@ -89,21 +104,41 @@ impl<B> EnlargedOperators<B> {
         let members = &self.groups[group];
         let mut lists = vec![Vec::new(); members.len()];
         for column in 0..self.blocks[members[0]].len() {
-            let Some(a) = self.side_by_side(group, column) else { continue };
-            let (Some(to), Some(from)) = (kept.block(a.row), kept.block(column)) else { continue };
-            let half = a.onto_columns(first, (from.offset, from.rows, from.columns));
-            let u = Operand { space: OperandSpace::Input, offset: to.offset, stride: to.rows, transposed: true };
-            let record = Record::product(u, abreast_at(half, a.rows), a.rows, [to.columns, a.count * from.columns]);
-            let offset = second.push(to.columns * a.count * from.columns, vec![record]);
+            let Some(OperatorBlock { row, .. }) = self.blocks[members[0]][column] else { continue };
+            let (Some(to), Some(from)) = (kept.block(row), kept.block(column)) else { continue };
+            // Uᵀ A_k of all parts as columns k + K·column; one below the other they meet U.
+            let stride = to.columns * members.len();
+            let onto = |a: SideBySide| {
+                let (space, offset) = (OperandSpace::Input, to.offset + a.first_row);
+                let u = Operand { space, offset, stride: to.rows, transposed: true };
+                let product = Record::product(u, a.abreast(), a.rows, [to.columns, a.count * a.columns]);
+                Record { coefficient: a.coefficient, first: stride * a.first_column, ..product }
+            };
+            let half = first.push(stride * from.rows, self.side_by_side(group, column).map(onto).collect());
+            let half = Operand { space: OperandSpace::Between, offset: half, stride, transposed: false };
+            let u = Operand { space: OperandSpace::Input, offset: from.offset, stride: from.rows, transposed: false };
+            let offset =
+                second.push(stride * from.columns, vec![Record::product(half, u, from.rows, [stride, from.columns])]);
             for (k, list) in lists.iter_mut().enumerate() {
                 let (row, column) = (to.kept_sector, from.kept_sector);
-                list.push(DenseBlock { row, column, offset: offset + k * to.columns, stride: to.columns * a.count });
+                list.push(DenseBlock { row, column, offset: offset + k * to.columns, stride });
             }
         }
         for (b, list) in members.iter().zip(lists) {
             operators[*b] = BlockOperator::Dense(list);
         }
     }
+}
+
+/// A group of operators of block and site, and what they add up.
+#[derive(Clone, Copy)]
+struct GroupPlan<'a> {
+    /// How many.
+    count: usize,
+    /// Their lists, for the states to · n + from of the site.
+    lists: &'a [Vec<BundleList>],
+    /// The groups of the block.
+    sources: &'a [Sources],
 }
 
 /// The operators of a group of a block.
@@ -124,12 +159,16 @@ impl<B> Enlarging<'_, B> {
     ///
     /// # Errors
     /// Errors of the engine.
-    pub(super) fn bundled<E: Backend<Buffer = B>>(&self, engine: &E) -> Result<EnlargedOperators<B>, DmrgError> {
-        let (bundles, behind) = (self.cut.bundles(), self.behind.bundles());
+    pub(super) fn bundled<E: Backend<Buffer = B>>(
+        &self,
+        engine: &E,
+        together: &BundlesOfSite<'_>,
+    ) -> Result<EnlargedOperators<B>, DmrgError> {
+        let BundlesOfSite { cut: bundles, behind, lists: known } = *together;
         let own = OnceLock::new();
-        let lists = self.lists.unwrap_or(&own).get_or_init(|| self.lists(&bundles, &behind));
+        let lists = known.unwrap_or(&own).get_or_init(|| self.lists(bundles, behind));
         let mut assembly = Assembly { lists: lists.shared.clone(), ..Assembly::default() };
-        let sources = self.sources(&behind);
+        let sources = self.sources(behind);
         let identity = match self.side {
             Side::Left => self.cut.left_identity,
             Side::Right => self.cut.right_identity,
@@ -138,7 +177,10 @@ impl<B> Enlarging<'_, B> {
         let mut blocks = vec![Vec::new(); self.cut.width()];
         for (group, operators) in bundles.groups.iter().enumerate() {
             let change = self.cut.changes[operators[0]];
-            let block_of = |column: usize| {
+            let signs = known.and(bundles.passed_on[group][usize::from(self.side == Side::Right)].as_ref());
+            let plan = GroupPlan { count: operators.len(), lists: &lists.of_group[group], sources: &sources };
+            let mut copies = vec![None; self.block.sectors.len()];
+            let mut block_of = |column: usize| {
                 let columns = sectors.dimension(column);
                 if identity == Some(operators[0]) {
                     return Some(OperatorBlock {
@@ -150,17 +192,22 @@ impl<B> Enlarging<'_, B> {
                 let charges = sectors.charges(column);
                 let reached = if self.side == Side::Left { charges + change } else { charges - change };
                 let row = sectors.find(reached)?;
-                let of_states = &lists.of_group[group];
-                let offset = self.place(&mut assembly, (row, column), operators.len(), of_states, &sources)?;
+                if let Some(signs) = signs {
+                    let mut of_block =
+                        |from: usize| *copies[from].get_or_insert_with(|| self.copied(&mut assembly, from, plan));
+                    let pieces = self.passed_on((row, column), (operators.len(), signs), &mut of_block);
+                    return (!pieces.is_empty()).then_some(OperatorBlock { row, column, pieces });
+                }
+                let offset = self.place(&mut assembly, (row, column), plan)?;
                 let (rows, space) = (sectors.dimension(row), self.side.spaces().1);
                 let matrix = Operand { space, offset, stride: rows * operators.len(), transposed: false };
                 Some(OperatorBlock { row, column, pieces: vec![whole_piece([rows, columns], Some(matrix))] })
             };
-            blocks[operators[0]] = (0..sectors.len()).map(block_of).collect();
+            blocks[operators[0]] = (0..sectors.len()).map(&mut block_of).collect();
         }
         let sums = engine.assemble(&assembly, &self.block.data)?;
         let summed = assembly.blocks.len();
-        let Bundles { groups, places } = bundles;
+        let Bundles { groups, places, .. } = bundles.clone();
         Ok(EnlargedOperators { blocks, groups, places, sums, summed })
     }
 
@@ -187,14 +234,64 @@ impl<B> Enlarging<'_, B> {
         behind.groups.iter().map(of).collect()
     }
 
+    /// The pieces of operators that are passed on; `of_block` gives the sector of the block that they map one to, and the first element.
+    fn passed_on(
+        &self,
+        (row, column): (usize, usize),
+        (count, signs): (usize, &Signs),
+        of_block: &mut impl FnMut(usize) -> Option<(usize, usize)>,
+    ) -> Vec<Piece> {
+        let piece = |from: &Part| {
+            let (to, offset) = of_block(from.block)?;
+            let (_, first_row) = self.enlarged.place(to, from.state).filter(|(sector, _)| *sector == row)?;
+            let rows = self.block.sectors.dimension(to);
+            let (space, stride) = (self.side.spaces().1, rows * count);
+            Some(Piece {
+                first_row,
+                first_column: from.first,
+                rows,
+                columns: from.dimension,
+                coefficient: if signs[from.state] { -1.0 } else { 1.0 },
+                matrix: Some(Operand { space, offset, stride, transposed: false }),
+            })
+        };
+        self.enlarged.parts[column].iter().filter_map(piece).collect()
+    }
+
+    /// Plans the operators of a group that is passed on as matrices of the block, from one of its sectors: the sector that they map to,
+    /// and the first element; `None` if they are zero.
+    fn copied(
+        &self,
+        assembly: &mut Assembly,
+        column: usize,
+        GroupPlan { count, lists, sources }: GroupPlan<'_>,
+    ) -> Option<(usize, usize)> {
+        let begun = assembly.terms.len();
+        let mut reached = None;
+        // The site's matrix is ±1 on every state, so those of its first one say which operators of the block.
+        for list in &lists[0] {
+            let Sources { count, places } = &sources[list.group?];
+            let Some((row, first)) = places[column] else { continue };
+            debug_assert!(reached.is_none_or(|known| known == row), "operators of one change of charges");
+            reached = Some(row);
+            assembly.terms.push(AssemblyTerm { first, count: *count, list: list.first });
+        }
+        let row = reached?;
+        let [rows, columns] = [row, column].map(|sector| self.block.sectors.dimension(sector));
+        let offset = assembly.length;
+        assembly.blocks.push((assembly.parts.len(), offset));
+        let terms = (begun, assembly.terms.len() - begun);
+        assembly.parts.push(AssembledPart { first: offset, rows, columns, height: rows, count, terms });
+        assembly.length += rows * count * columns;
+        Some((row, offset))
+    }
+
     /// Plans a block of operators between two sectors. Returns its first element; `None` if it is zero.
     fn place(
         &self,
         assembly: &mut Assembly,
         (row, column): (usize, usize),
-        count: usize,
-        lists: &[Vec<BundleList>],
-        sources: &[Sources],
+        GroupPlan { count, lists, sources }: GroupPlan<'_>,
     ) -> Option<usize> {
         let (begun, of_block) = (assembly.terms.len(), assembly.parts.len());
         let (height, states) = (self.enlarged.sectors.dimension(row), self.enlarged.states());

@@ -11,7 +11,7 @@
 use super::blocks::{Enlarged, Sectors, Side};
 use super::environment::{BlockOperator, DenseBlock, Environment};
 use crate::chain::Chain;
-use crate::chain::bundles::BundleLists;
+use crate::chain::bundles::BundlesOfSite;
 use crate::chain::form::SuperblockForm;
 use crate::chain::operator_sum::{Entry, OperatorCut, OperatorSum};
 use crate::chain::terms::LocalOperators;
@@ -20,7 +20,6 @@ use eigenforge_runtime::backend::{Backend, Operands};
 use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordStage};
 use std::borrow::Cow;
 use std::ops::Deref;
-use std::sync::OnceLock;
 
 /// Overhead of a product of small blocks, in operations: 0.04 to 0.2 µs per call on a core of 72 GFLOP/s (Intel Xeon with
 /// AVX-512, square blocks of 8 to 32).
@@ -89,14 +88,12 @@ pub(crate) struct Enlarging<'a, B = Vec<f64>> {
     pub operators: &'a LocalOperators,
     /// States of block and site.
     pub enlarged: &'a Enlarged,
-    /// The cut between the block and the site.
-    pub(crate) behind: &'a OperatorCut,
     /// The cut behind the site, away from the block.
     pub cut: &'a OperatorCut,
     /// The form of the operators.
     pub form: SuperblockForm,
-    /// Where lists of operators side by side are kept from one visit of the site to the next.
-    pub(crate) lists: Option<&'a OnceLock<BundleLists>>,
+    /// What stands side by side, in that form.
+    pub(crate) together: Option<BundlesOfSite<'a>>,
 }
 
 impl Side {
@@ -135,17 +132,17 @@ impl Chain {
             Side::Left => (p, p + 1),
             Side::Right => (p - 1, p - 1),
         };
+        // The choice is about H x; of the square of H every operator takes the cheaper form.
+        let form = if std::ptr::eq(sum, &self.sum) { self.superblock } else { SuperblockForm::Planned };
         let enlarging = Enlarging {
             side,
             block,
             table: &sum.sites[site],
             operators: &sum.operators,
             enlarged,
-            behind: &sum.cuts[p],
             cut: &sum.cuts[cut],
-            lists: std::ptr::eq(sum, &self.sum).then(|| self.lists.known(side == Side::Left, site)),
-            // The choice is about H x; of the square of H every operator takes the cheaper form.
-            form: if std::ptr::eq(sum, &self.sum) { self.superblock } else { SuperblockForm::Planned },
+            form,
+            together: (form == SuperblockForm::Bundled).then(|| self.bundles_of_site(side == Side::Left, site)),
         };
         enlarging.operators(engine, widths)
     }
@@ -169,8 +166,8 @@ impl<B> Enlarging<'_, B> {
         engine: &E,
         widths: &[usize],
     ) -> Result<EnlargedOperators<B>, DmrgError> {
-        if self.form == SuperblockForm::Bundled {
-            return self.bundled(engine);
+        if let Some(together) = &self.together {
+            return self.bundled(engine, together);
         }
         let mut blocks = self.pieces();
         let mut forming = RecordStage::default();

@@ -5,8 +5,8 @@
 //! intermediate A x or x Bᵀ, whichever costs fewer operations, is computed first and used for every piece of the other
 //! operator. Operators that stand [side by side](super::bundled) are one term. All records of one sector of y form one group.
 
-use super::blocks::WaveLayout;
-use super::bundled::{SideBySide, abreast_at};
+use super::blocks::{PairedSector, WaveLayout};
+use super::bundled::SideBySide;
 use super::enlarged::{EnlargedOperators, OperatorBlock, Piece};
 use super::projection::{onto_columns, onto_rows};
 use eigenforge_runtime::records::{Action, Operand, OperandSpace, Record, RecordGroup, RecordStage, TwoStages};
@@ -36,23 +36,21 @@ impl Place {
 /// Plans the product for the operators of both sides of a cut.
 pub fn superblock<A, B>(left: &EnlargedOperators<A>, right: &EnlargedOperators<B>, layout: &WaveLayout) -> TwoStages {
     let mut first = RecordStage::default();
-    let block_of = |s: &super::blocks::PairedSector| RecordGroup {
-        offset: s.offset,
-        length: s.rows * s.columns,
-        records: Vec::new(),
-    };
+    let block_of = |s: &PairedSector| RecordGroup { offset: s.offset, length: s.rows * s.columns, records: Vec::new() };
     let mut second = RecordStage { groups: layout.sectors.iter().map(block_of).collect(), length: layout.length };
-    for (group, operators) in left.groups.iter().enumerate() {
-        let (of_left, of_right) = (&left.blocks[operators[0]], &right.blocks[operators[0]]);
-        for sector in &layout.sectors {
+    // Sector by sector, so that what cores read of the records follows each other.
+    for (own, sector) in layout.sectors.iter().enumerate() {
+        for (group, operators) in left.groups.iter().enumerate() {
+            let (of_left, of_right) = (&left.blocks[operators[0]], &right.blocks[operators[0]]);
             let (Some(a), Some(b)) = (&of_left[sector.left], &of_right[sector.right]) else { continue };
             let Some(target) = layout.of_left(a.row) else { continue };
-            let x = Place { space: OperandSpace::Input, offset: sector.offset, rows: sector.rows, stride: sector.rows };
-            let together = (left.side_by_side(group, sector.left), right.side_by_side(group, sector.right));
-            if let (Some(a), Some(b)) = together {
-                terms_side_by_side((&a, &b), (x, sector.columns), &mut first, &mut second.groups[target].records);
+            if operators.len() > 1 {
+                let (of_a, of_b) = (left.side_by_side(group, sector.left), right.side_by_side(group, sector.right));
+                let (x, y, count) = (layout.sectors[target], *sector, operators.len());
+                TermsSideBySide { of_a, of_b, x, y, count }.records(&mut first, &mut second.groups[own].records);
                 continue;
             }
+            let x = Place { space: OperandSpace::Input, offset: sector.offset, rows: sector.rows, stride: sector.rows };
             let (rows, columns) = (layout.sectors[target].rows, layout.sectors[target].columns);
             let term = TermOfSectors { a, b, x, columns_in: sector.columns, rows, columns };
             term.records(&mut first, &mut second.groups[target].records);
@@ -61,25 +59,63 @@ pub fn superblock<A, B>(left: &EnlargedOperators<A>, right: &EnlargedOperators<B
     TwoStages { first, second }
 }
 
-/// Σ_k A_k x B_kᵀ of one sector `x` of the wave function.
-fn terms_side_by_side(
-    (a, b): (&SideBySide, &SideBySide),
-    (x, columns): (Place, usize),
-    first: &mut RecordStage,
-    out: &mut Vec<Record>,
-) {
-    let turned = |operand: Operand| Operand { transposed: true, ..operand };
-    // Operations of either order, in units of 2 K.
-    let left_first = a.rows * columns * (x.rows + b.rows);
-    let right_first = b.rows * x.rows * (columns + a.rows);
-    let (from, to, inner) = if left_first <= right_first {
-        let z = a.onto_columns(first, (x.offset, x.stride, columns));
-        (abreast_at(z, a.rows), turned(b.abreast()), a.count * columns)
-    } else {
-        let z = b.onto_rows(first, x.offset, x.rows);
-        (a.abreast(), turned(abreast_at(z, b.rows)), a.count * x.rows)
-    };
-    out.push(Record::product(from, to, inner, [a.rows, b.rows]));
+/// Σ_k A_kᵀ x B_k from one sector of the wave function to another, which is Σ_k A_k x B_kᵀ because H is symmetric. In this order the
+/// parts of the operators that come first fill one intermediate, and the others multiply it at once.
+struct TermsSideBySide<A, B> {
+    of_a: A,
+    of_b: B,
+    /// The sector of x: the states that A and B map to.
+    x: PairedSector,
+    /// The sector of y: the states that they map from.
+    y: PairedSector,
+    /// How many operators.
+    count: usize,
+}
+
+impl<A: Iterator<Item = SideBySide> + Clone, B: Iterator<Item = SideBySide> + Clone> TermsSideBySide<A, B> {
+    fn records(self, first: &mut RecordStage, out: &mut Vec<Record>) {
+        // Operations of either order, in units of 2 K.
+        let area = |of: SideBySide| of.rows * of.columns;
+        let (area_a, area_b) = (self.of_a.clone().map(area).sum::<usize>(), self.of_b.clone().map(area).sum::<usize>());
+        let left_first = self.x.columns * area_a + self.y.rows * area_b;
+        let right_first = self.x.rows * area_b + self.y.columns * area_a;
+        if left_first <= right_first { self.by_left(first, out) } else { self.by_right(first, out) }
+    }
+
+    /// z = xᵀ A_k for the rows of each part of B, as columns k + K·column; y += zᵀ B.
+    fn by_left(self, first: &mut RecordStage, out: &mut Vec<Record>) {
+        let TermsSideBySide { of_a, of_b, x, y, count } = self;
+        for b in of_b {
+            let product = |a: SideBySide| {
+                let offset = x.offset + a.first_row + b.first_row * x.rows;
+                let input = Operand { space: OperandSpace::Input, offset, stride: x.rows, transposed: true };
+                let record = Record::product(input, a.abreast(), a.rows, [b.rows, count * a.columns]);
+                Record { coefficient: a.coefficient, first: b.rows * count * a.first_column, ..record }
+            };
+            let offset = first.push(b.rows * count * y.rows, of_a.clone().map(product).collect());
+            let z = Operand { space: OperandSpace::Between, offset, stride: b.rows * count, transposed: true };
+            let record = Record::product(z, b.stacked(), b.rows * count, [y.rows, b.columns]);
+            out.push(Record { coefficient: b.coefficient, first: b.first_column * y.rows, ..record });
+        }
+    }
+
+    /// z = x B_k for the rows of each part of A, as columns k + K·column; y += Aᵀ z.
+    fn by_right(self, first: &mut RecordStage, out: &mut Vec<Record>) {
+        let TermsSideBySide { of_a, of_b, x, y, count } = self;
+        for a in of_a {
+            let product = |b: SideBySide| {
+                let offset = x.offset + a.first_row + b.first_row * x.rows;
+                let input = Operand { space: OperandSpace::Input, offset, stride: x.rows, transposed: false };
+                let record = Record::product(input, b.abreast(), b.rows, [a.rows, count * b.columns]);
+                Record { coefficient: b.coefficient, first: a.rows * count * b.first_column, ..record }
+            };
+            let offset = first.push(a.rows * count * y.columns, of_b.clone().map(product).collect());
+            let z = Operand { space: OperandSpace::Between, offset, stride: a.rows * count, transposed: false };
+            let turned = Operand { transposed: true, ..a.stacked() };
+            let record = Record::product(turned, z, a.rows * count, [a.columns, y.columns]);
+            out.push(Record { coefficient: a.coefficient, first: a.first_column, stride: y.rows, ..record });
+        }
+    }
 }
 
 /// A_b x B_bᵀ from one sector of x to one of y.

@@ -13,7 +13,7 @@
 //! sectors are filled up with states of no weight in proportion: the work of a fixed m.
 
 use super::blocks::{Enlarged, Sectors, Side, WaveLayout};
-use super::bundled::abreast_at;
+use super::bundled::SideBySide;
 use super::enlarged::{EnlargedOperators, Piece};
 use super::projection::{onto_columns, onto_rows};
 use super::state::Isometry;
@@ -348,17 +348,18 @@ pub(crate) fn weighted_stages<B>(
     let apart = |members: &Vec<usize>| members.len() < 2 || members.iter().any(|b| weight(*b) != weight(members[0]));
     for (group, members) in operators.groups.iter().enumerate().filter(|(_, members)| !apart(members)) {
         for (index, sector) in wave.layout.sectors.iter().enumerate() {
-            let Some(a) = operators.side_by_side(group, wave.block_sector(side, index)) else { continue };
-            let (offset, vectors) = match side {
-                Side::Left => {
-                    (a.onto_columns(&mut first, (sector.offset, sector.rows, sector.columns)), sector.columns)
-                }
-                Side::Right => (a.onto_rows(&mut first, sector.offset, sector.rows), sector.rows),
+            let mut onto = |a: SideBySide| match side {
+                Side::Left => (a, a.onto_columns(&mut first, (sector.offset, sector.rows, sector.columns))),
+                Side::Right => (a, a.onto_rows(&mut first, sector.offset, sector.rows)),
             };
-            let (z, inner) = (abreast_at(offset, a.rows), a.count * vectors);
-            let action = Action::Product { a: z, b: Operand { transposed: true, ..z }, inner };
-            let (coefficient, d) = (weight(members[0]), a.rows);
-            second.groups[a.row].records.push(Record { action, coefficient, first: 0, stride: d, rows: d, columns: d });
+            let parts: Vec<_> = operators.side_by_side(group, wave.block_sector(side, index)).map(&mut onto).collect();
+            let inner = members.len() * if side == Side::Left { sector.columns } else { sector.rows };
+            for ((a, of_a), (b, of_b)) in parts.iter().flat_map(|one| parts.iter().map(move |other| (one, other))) {
+                let (coefficient, stride) = (weight(members[0]), own.dimension(a.row));
+                let product = Record::product(*of_a, Operand { transposed: true, ..*of_b }, inner, [a.rows, b.rows]);
+                let first = a.first_row + b.first_row * stride;
+                second.groups[a.row].records.push(Record { coefficient, first, stride, ..product });
+            }
         }
     }
     for b in operators.groups.iter().filter(|members| apart(members)).flatten().copied() {

@@ -3,13 +3,20 @@
 //! A molecule of n orbitals has some n² operators at a cut, of about a hundred changes of charges. One by one its products are those of
 //! small matrices; side by side they are two a change and a sector.
 //!
+//! On one side of a cut most of them are an operator of the block beside the identity of the site, or its parity. These are groups of their
+//! own, *passed on*: their matrices are those of the block, once for each state of the site.
+//!
 //! [`Assembly`]: eigenforge_runtime::records::Assembly
 
-use super::operator_sum::{Entry, OperatorCut};
+use super::operator_sum::{Entry, OperatorCut, OperatorSum};
+use super::site::Matrix;
 use super::terms::LocalOperators;
 use eigenforge_runtime::records::{AssemblyLists, IDENTITY};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
+
+/// Operators that are passed on alike, from which on a group of their own pays.
+const WORTH_A_GROUP: usize = 8;
 
 /// The operators of a cut in groups.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,29 +25,76 @@ pub(crate) struct Bundles {
     pub(crate) groups: Vec<Vec<usize>>,
     /// Group of each operator, and its number in it.
     pub(crate) places: Vec<(usize, usize)>,
+    /// Of each group, from the left and from the right: the signs of the site's states, if all its operators are passed on.
+    pub(crate) passed_on: Vec<[Option<Signs>; 2]>,
 }
+
+/// For each state of a site whether the operator of the block changes its sign.
+pub(crate) type Signs = Vec<bool>;
 
 impl OperatorCut {
     /// Each operator as a group.
     pub(crate) fn one_by_one(&self) -> Bundles {
         let (groups, places) = (0..self.width()).map(|b| (vec![b], (b, 0))).unzip();
-        Bundles { groups, places }
+        Bundles { groups, places, passed_on: vec![[None, None]; self.width()] }
     }
+}
 
-    /// The groups of the cut. The identity of each side is its own, because it needs no matrix.
-    pub(crate) fn bundles(&self) -> Bundles {
-        let alone = |b: usize| [self.left_identity, self.right_identity].map(|identity| identity == Some(b));
-        let mut by_change: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-        for (b, change) in self.changes.iter().enumerate() {
-            by_change.entry((alone(b), *change)).or_default().push(b);
+impl OperatorSum {
+    /// The groups of cut `p`, between sites of so many states. The identity of each side is its own, because it needs no matrix.
+    pub(crate) fn bundles(&self, p: usize, states: [usize; 2]) -> Bundles {
+        let cut = &self.cuts[p];
+        let mut passed_on = self.passed_on(p, states);
+        let mut alike: BTreeMap<_, usize> = BTreeMap::new();
+        cut.changes.iter().zip(&passed_on).for_each(|key| *alike.entry(key).or_default() += 1);
+        let few: Vec<bool> = cut.changes.iter().zip(&passed_on).map(|key| alike[&key] < WORTH_A_GROUP).collect();
+        passed_on.iter_mut().zip(few).filter(|(_, few)| *few).for_each(|(signs, _)| *signs = [None, None]);
+        let alone = |b: usize| [cut.left_identity, cut.right_identity].map(|identity| identity == Some(b));
+        let mut alike: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for (b, (change, signs)) in cut.changes.iter().zip(passed_on).enumerate() {
+            alike.entry((alone(b), *change, signs)).or_default().push(b);
         }
-        let groups: Vec<Vec<usize>> = by_change.into_values().collect();
-        let mut places = vec![(0, 0); self.width()];
+        let (passed_on, groups): (Vec<_>, Vec<_>) = alike.into_iter().map(|((.., signs), list)| (signs, list)).unzip();
+        let mut places = vec![(0, 0); cut.width()];
         for (group, operators) in groups.iter().enumerate() {
             operators.iter().enumerate().for_each(|(k, b)| places[*b] = (group, k));
         }
-        Bundles { groups, places }
+        Bundles { groups, places, passed_on }
     }
+
+    /// Of each operator of cut `p` the signs with which it is passed on, from the left and from the right.
+    fn passed_on(&self, p: usize, states: [usize; 2]) -> Vec<[Option<Signs>; 2]> {
+        let mut found = vec![[None, None]; self.cuts[p].width()];
+        let mut of_side = |side: usize, table: &[Entry], ends: &dyn Fn(&Entry) -> (usize, usize), identity| {
+            let mut entries = vec![0; found.len()];
+            table.iter().for_each(|entry| entries[ends(entry).1] += 1);
+            for entry in table {
+                let (inner, outer) = ends(entry);
+                if entries[outer] == 1 && identity != Some(inner) {
+                    found[outer][side] = match entry.operator {
+                        0 => Some(vec![false; states[side]]),
+                        operator => signs(&self.operators.get(operator).matrix),
+                    };
+                }
+            }
+        };
+        if p > 0 {
+            of_side(0, &self.sites[p - 1], &|entry| (entry.from, entry.to), self.cuts[p - 1].left_identity);
+        }
+        if p < self.sites.len() {
+            of_side(1, &self.sites[p], &|entry| (entry.to, entry.from), self.cuts[p + 1].right_identity);
+        }
+        found
+    }
+}
+
+/// The signs of a matrix that is a multiple of ±1 on each state, against that of the first state.
+fn signs(matrix: &Matrix) -> Option<Signs> {
+    let nonzeros = matrix.nonzeros();
+    let (_, _, first) = *nonzeros.first()?;
+    let is_diagonal = nonzeros.len() == matrix.dimension && nonzeros.iter().all(|(row, column, _)| row == column);
+    let is_sign = is_diagonal && nonzeros.iter().all(|(_, _, value)| value.abs() == first.abs());
+    is_sign.then(|| nonzeros.iter().map(|(_, _, value)| *value != first).collect())
 }
 
 /// Which operators of a block the operators of block and site add up.
@@ -60,21 +114,40 @@ pub(crate) struct BundleList {
     pub(crate) first: usize,
 }
 
-/// The lists of each site, from the left and from the right, once they were made.
+/// The groups of each cut, and the lists of each site from the left and from the right, once they were made.
 #[derive(Clone, Default)]
-pub(crate) struct KnownLists(Arc<[Vec<OnceLock<BundleLists>>; 2]>);
+pub(crate) struct KnownBundles {
+    cuts: Arc<[OnceLock<Bundles>]>,
+    lists: Arc<[[OnceLock<BundleLists>; 2]]>,
+}
 
-impl KnownLists {
+impl KnownBundles {
     /// None of so many sites.
-    pub(crate) fn of_sites(sites: usize) -> KnownLists {
-        let none = || (0..sites).map(|_| OnceLock::new()).collect();
-        KnownLists(Arc::new([none(), none()]))
+    pub(crate) fn of_sites(sites: usize) -> KnownBundles {
+        let cuts = (0..=sites).map(|_| OnceLock::new()).collect();
+        KnownBundles { cuts, lists: (0..sites).map(|_| Default::default()).collect() }
+    }
+
+    /// Those of a cut.
+    pub(crate) fn cut(&self, p: usize) -> &OnceLock<Bundles> {
+        &self.cuts[p]
     }
 
     /// Those of a site.
-    pub(crate) fn known(&self, from_left: bool, site: usize) -> &OnceLock<BundleLists> {
-        &self.0[usize::from(from_left)][site]
+    pub(crate) fn site(&self, from_left: bool, site: usize) -> &OnceLock<BundleLists> {
+        &self.lists[site][usize::from(from_left)]
     }
+}
+
+/// What the operators of a block and a site need to stand side by side.
+#[derive(Clone, Copy)]
+pub(crate) struct BundlesOfSite<'a> {
+    /// The groups of the cut behind the site, away from the block.
+    pub(crate) cut: &'a Bundles,
+    /// The groups of the cut between block and site.
+    pub(crate) behind: &'a Bundles,
+    /// Where lists are kept from one visit of the site to the next; `None` where a block takes no site.
+    pub(crate) lists: Option<&'a OnceLock<BundleLists>>,
 }
 
 /// One entry of a list.

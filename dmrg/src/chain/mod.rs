@@ -23,7 +23,7 @@ pub(super) mod units;
 
 use crate::MOST_SITES;
 use crate::error::DmrgError;
-use bundles::{Bundles, KnownLists};
+use bundles::{Bundles, BundlesOfSite, KnownBundles};
 use charges::Charges;
 use eigenforge_core::basis::Sector;
 use eigenforge_core::operator::{Carrier, Charge, Factor, Gauge, Operator, OperatorError, SiteKind};
@@ -71,8 +71,8 @@ pub struct Chain {
     pub gauge: Option<Gauge>,
     /// How H x of a bond is written as products.
     pub(crate) superblock: SuperblockForm,
-    /// What operators side by side add up, site by site.
-    pub(crate) lists: KnownLists,
+    /// Which operators stand side by side, and what they add up.
+    pub(crate) known: KnownBundles,
     /// Ways in which the definition may differ from what was meant ([`Operator::warnings`]).
     pub warnings: Vec<String>,
 }
@@ -182,7 +182,7 @@ impl Chain {
             order,
             gauge,
             superblock,
-            lists: KnownLists::of_sites(sites),
+            known: KnownBundles::of_sites(sites),
             warnings,
         })
     }
@@ -190,13 +190,24 @@ impl Chain {
     /// For `eigenforge bench` and tests: the same chain with H x of its bonds in a form of the paper of 2014.
     #[doc(hidden)]
     pub fn with_superblock(self, superblock: SuperblockForm) -> Chain {
-        Chain { superblock, ..self }
+        Chain { superblock, known: KnownBundles::of_sites(self.sites), ..self }
     }
 
     /// The groups of operators of cut `p` that stand side by side.
-    pub(crate) fn bundles(&self, p: usize) -> Bundles {
-        let cut = &self.sum.cuts[p];
-        if self.superblock == SuperblockForm::Bundled { cut.bundles() } else { cut.one_by_one() }
+    pub(crate) fn bundles(&self, p: usize) -> &Bundles {
+        // The ends have no site beyond.
+        let states = [p.max(1) - 1, p.min(self.sites - 1)].map(|position| self.site(position).dimension());
+        self.known.cut(p).get_or_init(|| match self.superblock {
+            SuperblockForm::Bundled => self.sum.bundles(p, states),
+            _ => self.sum.cuts[p].one_by_one(),
+        })
+    }
+
+    /// What stands side by side on a block and `site`, to which it comes from the left or from the right.
+    pub(crate) fn bundles_of_site(&self, from_left: bool, site: usize) -> BundlesOfSite<'_> {
+        let [before, behind] = [site, site + 1].map(|p| self.bundles(p));
+        let (cut, behind) = if from_left { (behind, before) } else { (before, behind) };
+        BundlesOfSite { cut, behind, lists: Some(self.known.site(from_left, site)) }
     }
 
     /// The local Hilbert space at a position.
@@ -282,7 +293,7 @@ impl Chain {
             order: self.order.clone(),
             gauge: self.gauge.clone(),
             superblock: self.superblock,
-            lists: KnownLists::of_sites(self.sites),
+            known: KnownBundles::of_sites(self.sites),
             warnings: Vec::new(),
         })
     }

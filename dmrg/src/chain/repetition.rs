@@ -4,7 +4,7 @@
 //! left end and the right end, with whole periods removed between them. A cut has the same operators everywhere in the
 //! repeated part, once every term that crosses it starts there, so the ends fit together.
 
-use super::bundles::KnownLists;
+use super::bundles::KnownBundles;
 use super::charges::Charges;
 use super::operator_sum::OperatorSum;
 use super::reachable::Reachable;
@@ -89,7 +89,7 @@ impl Chain {
             order: ends(&self.order),
             gauge: self.gauge.clone(),
             superblock: self.superblock,
-            lists: KnownLists::of_sites(left + right),
+            known: KnownBundles::of_sites(left + right),
             warnings: self.warnings.clone(),
         }
     }

@@ -73,10 +73,9 @@ impl<B> PhaseBlock<B> {
             table: &[entry(0, 0, 0), turned],
             operators: &self.operators,
             enlarged: &frame.left,
-            behind: &neutral(2),
             cut: &neutral(2),
             form: SuperblockForm::Planned,
-            lists: None,
+            together: None,
         };
         let operators = enlarging.operators(engine, &of_left)?;
         let operands =

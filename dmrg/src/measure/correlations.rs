@@ -86,10 +86,8 @@ impl<'p, B> Correlator<'p, B> {
         frame.layout.sectors.iter().for_each(|sector| of_left[sector.left] = sector.columns);
         let width = 1 + table.iter().map(|entry| entry.to).max().unwrap_or(0);
         let (operators, enlarged, cut) = (&self.plan.operators, &frame.left, &neutral(width));
-        // Of no use where operators do not stand side by side.
-        let behind = cut;
         let (side, form) = (Side::Left, SuperblockForm::Planned);
-        let left = Enlarging { side, block: &self.left, table, operators, enlarged, behind, cut, form, lists: None };
+        let left = Enlarging { side, block: &self.left, table, operators, enlarged, cut, form, together: None };
         left.operators(engine, &of_left)
     }
 

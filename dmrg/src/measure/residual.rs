@@ -172,18 +172,18 @@ impl<B> GrownRows<B> {
                 second.push(block.height * enlarged.sectors.dimension(to.row), Vec::new());
                 (to.row, second.groups.len() - 1)
             });
-            match operators.side_by_side(block.group, k.enlarged) {
-                Some(together) => {
-                    let space = OperandSpace::Input;
-                    let a = Operand { space, offset: x, stride: block.height, transposed: false };
-                    let b = Operand { transposed: true, ..together.abreast() };
-                    let inner = block.count * k.rows;
-                    second.groups[group].records.push(Record::product(a, b, inner, [block.height, together.rows]));
-                }
-                None => {
-                    let pieces = to.pieces.iter().map(|piece| onto_rows(piece, x, block.height, block.height));
-                    second.groups[group].records.extend(pieces);
-                }
+            let records = &mut second.groups[group].records;
+            if block.count > 1 {
+                records.extend(operators.side_by_side(block.group, k.enlarged).map(|b| {
+                    let (space, stride) = (OperandSpace::Input, block.height);
+                    let offset = x + stacked * b.first_column;
+                    let a = Operand { space, offset, stride, transposed: false };
+                    let turned = Operand { transposed: true, ..b.abreast() };
+                    let product = Record::product(a, turned, b.count * b.columns, [stride, b.rows]);
+                    Record { coefficient: b.coefficient, first: b.first_row * stride, ..product }
+                }));
+            } else {
+                records.extend(to.pieces.iter().map(|piece| onto_rows(piece, x, block.height, block.height)));
             }
         }
         let operands = Operands::default().set(OperandSpace::Input, &self.data).set(OperandSpace::Left, &v.data);

@@ -277,7 +277,7 @@ fn assembled(
     let table: Vec<Entry> = chain.sum.sites[p].iter().filter(|entry| !ends(chain, p + 1, entry.to)).copied().collect();
     let ends_of = |entry: &Entry| (entry.from, entry.to);
     let operators = (table.as_slice(), &chain.sum.operators);
-    let lists = BundleLists::new(ends_of, operators, dimension, [&bundles, &before], |_| false);
+    let lists = BundleLists::new(ends_of, operators, dimension, [bundles, before], |_| false);
     // For each group before and state from: the groups behind, states to, and lists.
     let mut by_source = BTreeMap::<_, Vec<_>>::new();
     for (group, of_states) in lists.of_group.iter().enumerate() {

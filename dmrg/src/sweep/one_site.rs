@@ -15,6 +15,7 @@ use crate::block::state::Isometry;
 use crate::block::transform::TransformStep;
 use crate::block::truncate::{Centre, Truncated};
 use crate::chain::Chain;
+use crate::chain::bundles::BundlesOfSite;
 use crate::chain::form::SuperblockForm;
 use crate::chain::operator_sum::Entry;
 use crate::chain::terms::LocalOperators;
@@ -100,6 +101,7 @@ impl<E: Engine> Sweeper<'_, E> {
         enlarged: &Enlarged,
     ) -> Result<EnlargedOperators<E::Buffer>, DmrgError> {
         let block = self.block(side, cut);
+        let groups = self.chain.bundles(cut);
         let cut = &self.chain.sum.cuts[cut];
         let table: Vec<Entry> =
             (0..cut.width()).map(|k| Entry { from: k, to: k, coefficient: 1.0, operator: 0 }).collect();
@@ -110,7 +112,9 @@ impl<E: Engine> Sweeper<'_, E> {
             _ => SuperblockForm::Planned,
         };
         let widths = vec![1; enlarged.sectors.len()];
-        Enlarging { side, block, table: &table, operators, enlarged, behind: cut, cut, form, lists: None }
+        let together =
+            (form == SuperblockForm::Bundled).then_some(BundlesOfSite { cut: groups, behind: groups, lists: None });
+        Enlarging { side, block, table: &table, operators, enlarged, cut, form, together }
             .operators(&self.engine, &widths)
     }
 

@@ -45,20 +45,26 @@ impl TwoStages {
         self.first.flops() + self.second.flops()
     }
 
-    /// The group of the first stage that wrote an element.
-    fn group_of(&self, element: usize) -> usize {
-        self.first.groups.partition_point(|group| group.offset <= element) - 1
+    /// The group of the first stage that wrote an element; most often it is that behind the last one.
+    fn group_of(&self, element: usize, last: Option<usize>) -> usize {
+        let groups = &self.first.groups;
+        let begins_before = |index: usize| groups.get(index).is_none_or(|group| group.offset <= element);
+        let next = last.map_or(0, |last| last + 1);
+        if next < groups.len() && begins_before(next) && !(next + 1 < groups.len() && begins_before(next + 1)) {
+            return next;
+        }
+        groups.partition_point(|group| group.offset <= element) - 1
     }
 
-    /// The group of the first stage that a record reads, if it reads one.
-    fn read_by(&self, record: &Record) -> Option<usize> {
+    /// The group of the first stage that a record reads, if it reads one; `last` is that of the record before.
+    fn read_by(&self, record: &Record, last: Option<usize>) -> Option<usize> {
         let between = |operand: &Operand| (operand.space == OperandSpace::Between).then_some(operand.offset);
         let offset = match &record.action {
             Action::Product { a, b, .. } => between(a).or(between(b)),
             Action::Copy { a } => between(a),
             Action::Diagonal => None,
         };
-        offset.map(|offset| self.group_of(offset))
+        offset.map(|offset| self.group_of(offset, last))
     }
 
     /// Whether each intermediate is read by records of one block that follow each other.
@@ -66,11 +72,9 @@ impl TwoStages {
         let mut is_read = vec![false; self.first.groups.len()];
         self.second.groups.iter().all(|group| {
             let mut last = None;
-            group.records.iter().filter_map(|record| self.read_by(record)).all(|read| {
-                last == Some(read) || {
-                    last = Some(read);
-                    !std::mem::replace(&mut is_read[read], true)
-                }
+            group.records.iter().all(|record| {
+                let Some(read) = self.read_by(record, last) else { return true };
+                last.replace(read) == Some(read) || !std::mem::replace(&mut is_read[read], true)
             })
         })
     }
@@ -82,7 +86,7 @@ impl TwoStages {
             block.fill(0.0);
             let mut here = None;
             for record in &group.records {
-                let Some(read) = self.read_by(record) else {
+                let Some(read) = self.read_by(record, here) else {
                     record.add(buffers, block);
                     continue;
                 };
